@@ -148,13 +148,12 @@ def _notes(directory: Path) -> tuple[notes.Notes, list[str]]:
 
 
 def _of_history(run: "Run") -> HistoryRow | None:
-    """The history row of a run; None if a scenario alone does not describe it: it was imported or observed, or changed between its
-    windows."""
+    """The history row of a run; None if a scenario alone does not describe it: it was imported, or changed between its windows."""
     from windtunnel.measure.compare.reading import reading_of
     from windtunnel.measure.history.kept import to_text
     from windtunnel.measure.history.scenarios import history_key, scenario_key
 
-    if not run.record.engines or run.record.variants:
+    if run.record.imported or run.record.variants:
         return None
     reading = reading_of(run)
     return HistoryRow(scenario_key(reading.scenario), history_key(reading), to_text(_bounded_reading(reading)))

@@ -69,7 +69,8 @@ def _counting() -> list[ModuleType]:
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
     if other := run.record.imported or run.record.observed:
-        return Summary(None, other.stages, [], [], [], other.ports, [], [], [], [])
+        nothing: dict[str, list[Any]] = {part.NAME: [] for part in part_modules("rows")}
+        return Summary(None, other.stages, [], [], [], other.ports, [], [], [], [], nothing)
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 

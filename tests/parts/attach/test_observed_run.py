@@ -6,7 +6,9 @@ import pytest
 from observed_samples import TSC_HZ, busy_windows, channel, port, window
 from terminal_views import printed
 
+from windtunnel import compare
 from windtunnel.errors import UserError
+from windtunnel.index.entry import read_entry
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.observed_windows import FILE, windows_of
 from windtunnel.parts.attach.processes import Application
@@ -146,3 +148,25 @@ def test_its_queues_are_in_the_record(saturated):
     assert (queue.port, queue.queue, queue.receives) == (0, 0, True)
     assert queue.packets_per_s == pytest.approx(TSC_HZ / 50, rel=1e-3)
     assert set(queue.bursts) == {32}
+
+
+def observations(directory, packet):
+    directory.mkdir()
+    for number in range(6):
+        observed(directory / str(number), busy_windows({32: 1.0}, burst=320, packet=packet, count=6))
+    return directory
+
+
+def test_two_builds_are_compared_by_rate_and_by_part(tmp_path):
+    before, after = (observations(tmp_path / name, packet) for name, packet in (("before", 40), ("after", 44)))
+    comparison = compare(before, after)
+    [point] = comparison.points
+    assert [judged.verdict for judged in point.judged] == ["slower"]
+    (application,) = [measure for measure in point.measures if measure.metric == "lcore 1.application.work_ns"]
+    assert (application.shown, application.interval.percent) == (True, pytest.approx(100 * 2 / 15, rel=0.01))
+
+
+def test_it_has_a_row_in_the_index_and_a_history(tmp_path):
+    entry = read_entry(observations(tmp_path / "builds", 40) / "0/run.json")
+    assert (entry.kind, entry.verdict, entry.problem) == ("run", "observed", None)
+    assert entry.history_row is not None

@@ -7,6 +7,7 @@ import shutil
 import duckdb
 import pytest
 from comparing import SCENARIO, made
+from importing import DATA, run_of
 from sample_runs import HOSTILE
 
 from windtunnel.errors import UserError
@@ -389,3 +390,9 @@ def test_a_run_is_read_again_if_its_windows_are_gone(index, runs, monkeypatch):
     (runs / "good" / "windows.jsonl").write_text("")
     index.refresh()
     assert read == ["good/run.json"]
+
+
+def test_a_run_of_another_tool_is_not_damaged(tmp_path):
+    run = run_of(tmp_path, "testpmd", (DATA / "testpmd-macswap.txt").read_text())
+    imported = entry.read_entry(run.path / "run.json")
+    assert (imported.verdict, imported.problem) == ("imported", None)

@@ -186,7 +186,8 @@ def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | N
             yield (row.workload, name), _finite(entry.of(row))
     if not summary.workloads:
         for name in _served(run):
-            rate = sum(port.rx_mpps or 0 for port in summary.ports if port.endpoint == "server") * 1e6
+            ports = [port for port in summary.ports if run.record.observed or port.endpoint == "server"]
+            rate = sum(port.rx_mpps or 0 for port in ports) * 1e6
             yield (name, "received_per_s"), _finite(rate)
     for stage in summary.stages:
         for cost, entry in COSTS.items():
@@ -241,7 +242,10 @@ def _modes(run: Run) -> dict[str, str]:
 
 
 def _served(run: Run) -> list[str]:
-    """What the port of a run without a client serves, as one name: several workloads share it, and none has metrics of its own."""
+    """What the port of a run without a client serves, as one name: several workloads share it, and none has metrics of its own. Of a program
+    that was observed it is all that its ports received."""
+    if run.record.observed:
+        return [run.record.observed.program]
     names = [workload.name for engine in run.record.engines[:1] for workload in engine.plan.workloads]
     return names if len(names) == 1 else [" + ".join(names)] if names else []
 
