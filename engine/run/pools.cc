@@ -3,6 +3,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/node_memory.h"
 #include "core/refusal.h"
@@ -39,10 +40,12 @@ rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int 
     return nullptr;
 }
 
-// Without hugepages no port is a device: a NIC needs them.
+// Without hugepages no port is a device: a NIC needs them. A bucket pool takes pages whole, and has gaps.
 rte_mempool *pool_on(int node, const endpoint_plan &e, const std::string &name) {
     const bool one_piece = has(wire_of(e), WT_WIRE_DENSE_POOL);
-    if (one_piece || !rte_eal_has_hugepages()) return pool_without_gaps(name, e.pool, node, one_piece);
+    const bool gaps_help_nobody =
+        !rte_eal_has_hugepages() && std::string_view("bucket") != name_of(e.pool.ops);
+    if (one_piece || gaps_help_nobody) return pool_without_gaps(name, e.pool, node, one_piece);
     return rte_pktmbuf_pool_create_by_ops(name.c_str(), e.pool.size, e.pool.cache, 0,
                                           static_cast<uint16_t>(e.pool.data_room_bytes), node,
                                           name_of(e.pool.ops));
