@@ -70,13 +70,13 @@ def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: 
     done = tree.run(str(tree.checkout / "windtunnel"), "quickstart", "--quiet", cwd=Path("/"))
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"run run scenarios/echo.toml --quiet in {tree.checkout.resolve()}\n"
-    assert tree.log == ["venv", *packages(tree.checkout, "run"), "meson setup", "ninja engine/windtunnel-engine"]
+    assert tree.log == ["venv", *packages(tree.checkout, "run"), "meson setup", "ninja quickstart"]
 
 
 def test_an_unknown_option_is_refused_before_the_build(tree: Tree) -> None:
     tree.quickstart()
     (tree.checkout / ".venv/bin/windtunnel").write_text("#!/usr/bin/env bash\n[[ $* != *--yes*--help ]] || exit 2\n")
-    assert "ninja engine/windtunnel-engine" in tree.log
+    assert "ninja quickstart" in tree.log
     tree.quickstart("--yes", code=2)
     assert not any(call.startswith("ninja") for call in tree.log)
 
@@ -118,7 +118,7 @@ def test_a_second_quickstart_needs_no_network(tree: Tree, build_name: str) -> No
     assert tree.log
     tree.environment["NETWORK"] = "no"
     tree.quickstart()
-    assert tree.log == ["ninja engine/windtunnel-engine"]
+    assert tree.log == ["ninja quickstart"]
 
 
 def test_quickstart_without_a_network_says_so_and_can_be_repeated(tree: Tree) -> None:
@@ -150,7 +150,7 @@ def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
     tree.checkout.rename(moved)
     assert tree.log
     tree.quickstart(cwd=moved)
-    assert tree.log == ["venv", *packages(moved, "run"), "meson setup", "ninja engine/windtunnel-engine"]
+    assert tree.log == ["venv", *packages(moved, "run"), "meson setup", "ninja quickstart"]
     assert not (moved / "build" / "leftover").exists()
 
 
@@ -172,9 +172,9 @@ def test_a_library_that_came_later_is_built_with(tree: Tree) -> None:
     assert tree.log
     tree.lacks()
     tree.quickstart()
-    assert tree.log == ["meson setup", "ninja engine/windtunnel-engine"]
+    assert tree.log == ["meson setup", "ninja quickstart"]
     tree.quickstart()
-    assert tree.log == ["ninja engine/windtunnel-engine"]
+    assert tree.log == ["ninja quickstart"]
 
 
 def test_the_test_environment_extends_the_runtime_environment(tree: Tree) -> None:
@@ -183,7 +183,7 @@ def test_the_test_environment_extends_the_runtime_environment(tree: Tree) -> Non
     tree.run("./test")
     assert set(packages(tree.checkout, "test")) <= set(tree.log)
     tree.quickstart()
-    assert tree.log == ["ninja engine/windtunnel-engine"]
+    assert tree.log == ["ninja quickstart"]
 
 
 def test_without_rights_the_exact_command_is_printed(tree: Tree) -> None:
