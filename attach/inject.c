@@ -7,15 +7,16 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "call.h"
+#include "foreign.h"
 #include "page.h"
 #include "refusal.h"
 #include "sleeper.h"
@@ -33,36 +34,42 @@ _Noreturn void wt_refuse(const char *remedy, const char *sentence, ...) {
     exit(2);
 }
 
-/* The page of the probe in that process; NULL: there is none. */
-static const struct wt_attach_page *open_page(pid_t pid) {
+/* What the probe's page says up to its control block. It is read and not mapped: the process may make it
+ * shorter. */
+static struct wt_attach_page page;
+
+/* The page of the probe in that process; -1: there is none. */
+static int open_page(pid_t pid) {
     static const char name[] = "/memfd:" WT_ATTACH_NAME " ";
-    const struct wt_attach_page *page = NULL;
+    int file = -1;
     char path[64], link[300], target[64];
     snprintf(path, sizeof path, "/proc/%d/fd", pid);
     DIR *const folder = opendir(path);
-    for (struct dirent *entry; folder && !page && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && file < 0 && (entry = readdir(folder));) {
         snprintf(link, sizeof link, "%s/%.200s", path, entry->d_name);
         const ssize_t length = readlink(link, target, sizeof target);
         if (length < (ssize_t)sizeof name - 1 || memcmp(target, name, sizeof name - 1) != 0) continue;
-        const int file = open(link, O_RDONLY | O_CLOEXEC);
-        void *const place = mmap(NULL, sizeof *page, PROT_READ, MAP_SHARED, file, 0);
-        if (place != MAP_FAILED) page = place;
-        if (file >= 0) close(file);
+        file = wt_open_memfd(link);
     }
     if (folder) closedir(folder);
-    return page;
+    return file;
 }
 
-static bool is_ready(const struct wt_attach_page *page) {
-    return page && __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) == WT_ATTACH_MAGIC;
+static bool is_ready(int file) {
+    const ssize_t bytes = offsetof(struct wt_attach_page, control);
+    return file >= 0 && pread(file, &page, (size_t)bytes, 0) == bytes && page.magic == WT_ATTACH_MAGIC;
 }
 
-static void check_page(pid_t pid, const struct wt_attach_page *page) {
-    if (page->abi != WT_ATTACH_ABI || page->bytes != sizeof *page)
+/* The refusal is the process's text: it may have no end, and what a terminal would obey. */
+static void check_page(pid_t pid) {
+    if (page.abi != WT_ATTACH_ABI || page.bytes != sizeof page)
         wt_refuse("start the application again", "process %d has the probe of another version", pid);
-    if (page->state == WT_ATTACH_REFUSED)
+    page.refusal[sizeof page.refusal - 1] = 0;
+    for (char *c = page.refusal; *c; c++)
+        if (*c < ' ' || *c > '~') *c = '?';
+    if (page.state == WT_ATTACH_REFUSED)
         wt_refuse("observe it by its telemetry alone", "the probe in process %d refuses: %s", pid,
-                  page->refusal);
+                  page.refusal);
 }
 
 /* The target opens the file by its own root: a container has other files by the same name. */
@@ -70,7 +77,7 @@ static void check_library(pid_t pid, const char *library) {
     char path[PATH_MAX + 64];
     struct stat here, there;
     snprintf(path, sizeof path, "/proc/%d/root%s", pid, library);
-    const int mine = open(library, O_RDONLY | O_CLOEXEC), its = open(path, O_RDONLY | O_CLOEXEC);
+    const int mine = open(library, O_RDONLY | O_CLOEXEC), its = wt_open_regular(path);
     if (mine < 0 || fstat(mine, &here))
         wt_refuse("build it: ninja -C build attach/libwindtunnel-attach.so", "%s: %s", library,
                   strerror(errno));
@@ -116,22 +123,37 @@ static uint64_t find_function(const struct wt_target *target, const struct wt_ma
     return function;
 }
 
+/* What the thread is to call, and what it returns by. */
+struct ways {
+    uint64_t function, restorer;
+};
+static struct ways find_ways(const struct wt_target *target, const char *library) {
+    static const unsigned char restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
+                                            0,    0,    0x0f, 0x05}; /* mov $15, %rax; syscall */
+    const struct wt_mapped libc = find_libc(target);
+    const struct ways ways = {.function = find_function(target, &libc, library),
+                              .restorer = wt_find_bytes(target, &libc, restore, sizeof restore)};
+    if (!ways.restorer)
+        wt_refuse(WT_RESTART, "the C library of process %d has no code to return from a signal", target->pid);
+    return ways;
+}
+
 /* Polls until the probe is there and the thread sleeps again. Returns the ns that it was away from its system
  * call. */
 static uint64_t wait_for_probe(const struct wt_target *target, const struct wt_sleeper *sleeper) {
     const uint64_t end = wt_now_ns() + PATIENCE_S * 1000000000ull;
-    const struct wt_attach_page *page = NULL;
+    int file = -1;
     uint64_t slept_ns = 0;
     while (wt_now_ns() < end) {
         if (!slept_ns && wt_sleeps_again(target, sleeper)) slept_ns = wt_now_ns();
-        if (slept_ns && !page) page = open_page(target->pid);
-        if (slept_ns && is_ready(page)) {
-            check_page(target->pid, page);
+        if (slept_ns && file < 0) file = open_page(target->pid);
+        if (slept_ns && is_ready(file)) {
+            check_page(target->pid);
             return slept_ns - sleeper->interrupted_ns;
         }
         if (kill(target->pid, 0) && errno == ESRCH)
             wt_refuse("start it again", "process %d ended meanwhile", target->pid);
-        if (slept_ns && !page && wt_now_ns() - slept_ns > PATIENCE_NS) break;
+        if (slept_ns && file < 0 && wt_now_ns() - slept_ns > PATIENCE_NS) break;
         nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     }
     wt_refuse("look whether its file system is mounted noexec; or " WT_RESTART,
@@ -141,8 +163,6 @@ static uint64_t wait_for_probe(const struct wt_target *target, const struct wt_s
 }
 
 int main(int count, char **arguments) {
-    static const unsigned char restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
-                                            0,    0,    0x0f, 0x05}; /* mov $15, %rax; syscall */
     char library[PATH_MAX], *end = NULL;
     const long pid = count == 3 ? strtol(arguments[1], &end, 10) : 0;
     if (count != 3 || *end || pid <= 0 || pid > INT_MAX)
@@ -150,25 +170,22 @@ int main(int count, char **arguments) {
     if (!realpath(arguments[2], library))
         wt_refuse("build it: ninja -C build attach/libwindtunnel-attach.so", "%s: %s", arguments[2],
                   strerror(errno));
-    const struct wt_target target = wt_open_target((pid_t)pid);
-    const struct wt_attach_page *const page = open_page(target.pid);
-    if (is_ready(page)) {
-        check_page(target.pid, page);
+    struct wt_target target = wt_open_target((pid_t)pid);
+    if (is_ready(open_page(target.pid))) {
+        check_page(target.pid);
         printf("process %ld has the probe already\n", pid);
         return 0;
     }
     check_library(target.pid, library);
-    const struct wt_mapped libc = find_libc(&target);
-    const uint64_t restorer = wt_find_bytes(&target, &libc, restore, sizeof restore);
-    const uint64_t function = find_function(&target, &libc, library);
-    if (!restorer)
-        wt_refuse(WT_RESTART, "the C library of process %ld has no code to return from a signal", pid);
+    find_ways(&target, library); /* nothing is stopped that has none */
 
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before); /* Ctrl-C waits until the thread is let go */
     const struct wt_sleeper sleeper = wt_stop_sleeper(&target);
-    wt_call(&target, &sleeper, function, restorer, library, LOAD_NOW);
+    wt_reopen_memory(&target, sleeper.tid);
+    const struct ways ways = find_ways(&target, library);
+    wt_call(&target, &sleeper, ways.function, ways.restorer, library, LOAD_NOW);
     const uint64_t let_go = wt_now_ns();
     sigprocmask(SIG_SETMASK, &before, NULL);
 

@@ -11,6 +11,9 @@
 
 #include "refusal.h"
 
+/* Bounds of what a process may say of itself: the C library has fewer, and 2 MiB of code. */
+enum { MOST_ENTRIES = 4096, MOST_CHAINED = 65536, MOST_CODE = 64 << 20 };
+
 static bool read_at(const struct wt_target *target, uint64_t address, void *bytes, size_t count) {
     return pread(target->memory, bytes, count, (off_t)address) == (ssize_t)count;
 }
@@ -37,6 +40,15 @@ struct wt_target wt_open_target(pid_t pid) {
         wt_refuse("be the same user or root, with the right to ptrace it (CAP_SYS_PTRACE in a container)",
                   "the memory of process %d may not be read: %s", pid, strerror(errno));
     return target;
+}
+
+void wt_reopen_memory(struct wt_target *target, pid_t tid) {
+    char path[64];
+    close(target->memory);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/mem", target->pid, tid);
+    target->memory = open(path, O_RDWR | O_CLOEXEC);
+    if (target->memory < 0)
+        wt_refuse("try it again", "process %d has begun another program, or ended, meanwhile", target->pid);
 }
 
 /* Calls `look` for each mapping until that returns true. */
@@ -112,7 +124,8 @@ static bool read_dynamic(const struct wt_target *target, uint64_t base, struct d
             return false;
     if (segment.p_type != PT_DYNAMIC) return false;
     Elf64_Dyn entry = {.d_tag = 1};
-    for (uint64_t at = base + segment.p_vaddr; entry.d_tag != DT_NULL; at += sizeof entry) {
+    uint64_t at = base + segment.p_vaddr;
+    for (unsigned i = 0; i < MOST_ENTRIES && entry.d_tag != DT_NULL; i++, at += sizeof entry) {
         if (!read_at(target, at, &entry, sizeof entry)) return false;
         const uint64_t place = entry.d_un.d_ptr < base ? base + entry.d_un.d_ptr : entry.d_un.d_ptr;
         if (entry.d_tag == DT_SYMTAB) dynamic->symbols = place;
@@ -147,7 +160,8 @@ uint64_t wt_find_function(const struct wt_target *target, uint64_t base, const c
     const uint64_t chains = buckets + 4ull * table.buckets;
     if (!table.buckets || !read_at(target, buckets + 4ull * (hash % table.buckets), &index, sizeof index))
         return 0;
-    for (uint32_t chain = 0; index >= table.first && !(chain & 1); index++) {
+    const uint32_t last = index + MOST_CHAINED;
+    for (uint32_t chain = 0; index >= table.first && index < last && !(chain & 1); index++) {
         if (!read_at(target, chains + 4ull * (index - table.first), &chain, sizeof chain)) return 0;
         const uint64_t function =
             (chain | 1) == (hash | 1) ? function_at(target, &dynamic, base, index, name) : 0;
@@ -159,7 +173,7 @@ uint64_t wt_find_function(const struct wt_target *target, uint64_t base, const c
 uint64_t wt_find_bytes(const struct wt_target *target, const struct wt_mapped *mapped, const void *bytes,
                        size_t count) {
     const size_t size = mapped->code_end - mapped->code;
-    char *const code = malloc(size);
+    char *const code = size < MOST_CODE ? malloc(size) : NULL;
     const char *const place =
         code && read_at(target, mapped->code, code, size) ? memmem(code, size, bytes, count) : NULL;
     const uint64_t address = place ? mapped->code + (uint64_t)(place - code) : 0;

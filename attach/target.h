@@ -22,6 +22,11 @@ struct wt_mapped {
 /* Refuses what is no process of this architecture, or may not be read. */
 struct wt_target wt_open_target(pid_t pid);
 
+/* Takes the memory that the process has now, while a thread of it is stopped and so none can begin another
+ * program: one that began since may have other rights, and what was found before is not of it. Refuses if the
+ * thread is none of the process's any more. */
+void wt_reopen_memory(struct wt_target *target, pid_t tid);
+
 /* The first mapped file whose name begins with `name` behind the last slash. */
 bool wt_find_mapped(const struct wt_target *target, const char *name, struct wt_mapped *mapped);
 

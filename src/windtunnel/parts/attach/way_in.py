@@ -39,7 +39,9 @@ def inject(application: Application) -> None:
         )
     command = [str(program(INJECTOR)), str(application.pid), str(library())]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=INJECTED_S, check=False)
+        ended = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=INJECTED_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise UserError(
             f"{application.name}: the probe was not loaded within {INJECTED_S:.0f} s",
