@@ -67,6 +67,29 @@ def test_an_executable_without_dpdks_threads_is_not_read(process, tmp_path):
     assert application_of(100, tmp_path) is None
 
 
+def test_an_executable_is_searched_in_pieces(process, tmp_path, monkeypatch):
+    root = process(100, maps=["/opt/broker"])
+    monkeypatch.setattr(processes, "PIECE_BYTES", 8)
+    (root / "exe").write_bytes(b"ELF" * 3 + b"rte_eth_fp_ops\0")
+    assert application_of(100, tmp_path) is not None
+
+
+def test_an_executable_larger_than_any_is_not_read(process, tmp_path):
+    """It would be taken into memory whole, and another user's may be a hole of many TiB."""
+    root = process(100, maps=["/opt/broker"])
+    os.truncate(root / "exe", 1 << 40)
+    assert application_of(100, tmp_path) is None
+
+
+@pytest.mark.parametrize("name", [b"", b"/", b"\xff\xfe", b"x" * 5000, b"\x1b]0;a\x07"])
+def test_a_name_of_any_bytes_can_be_written_and_is_one_of_a_directory(process, tmp_path, name):
+    root = process(100, links=["/run/dpdk/a/config"])
+    (root / "cmdline").write_bytes(name + b"\0")
+    found = application_of(100, tmp_path)
+    (tmp_path / found.name).mkdir()
+    "\0".join([*found.command, found.prefix]).encode()
+
+
 def test_without_a_thread_that_sleeps_there_is_an_obstacle(process, tmp_path):
     process(100, threads=["testpmd", "rte-worker-1"])
     assert "no control thread" in application_of(100, tmp_path).obstacle

@@ -17,6 +17,10 @@ SLEEPERS = ("telemetry-v2", "dpdk-telemet", "rte_mp_handle", "dpdk-mp-msg", "eal
 """Beginnings of the names of DPDK's control threads, which sleep in a system call (lib/eal, lib/telemetry)."""
 LCORE = re.compile(r"^(?:lcore-(?:worker|slave)-|rte-worker-|dpdk-worker|pmd-c)\d+")
 """Names of EAL's worker threads in its releases, and of those that OVS makes itself."""
+MOST_EXECUTABLE_BYTES, PIECE_BYTES = 1 << 30, 1 << 20
+"""A larger executable is not searched; it is read in pieces."""
+MOST_NAME = 48
+"""Characters of a program's name that are taken: directories have it in their names."""
 DATA_PATH = b"rte_eth_fp_ops"
 """The symbol that the data path of every application calls through, and that the probe needs."""
 
@@ -41,7 +45,7 @@ class Application:
 
     @property
     def name(self) -> str:
-        return Path(self.command[0]).name if self.command else f"process {self.pid}"
+        return Path(self.command[0]).name[:MOST_NAME] or f"process {self.pid}"
 
 
 def applications(root: Path = Path("/proc")) -> Iterator[Application]:
@@ -55,7 +59,7 @@ def application_of(pid: int, root: Path = Path("/proc")) -> Application | None:
     """The process as a DPDK application; None if it is none, has ended, or may not be read."""
     try:
         maps = proc.lines(proc.text(root / f"{pid}/maps"))
-        command = tuple(proc.text(root / f"{pid}/cmdline").removesuffix("\0").split("\0"))
+        command = tuple(_as_text(proc.text(root / f"{pid}/cmdline").removesuffix("\0")).split("\0"))
         threads = {int(task): _name(root, pid, task) for task in os.listdir(root / f"{pid}/task")}
     except OSError:
         return None
@@ -68,7 +72,7 @@ def application_of(pid: int, root: Path = Path("/proc")) -> Application | None:
         pid=pid,
         command=command,
         release=RELEASES.get(int(libraries[0][1]), f"with ABI {libraries[0][1]}") if libraries else None,
-        prefix=runtime.name if runtime else None,
+        prefix=_as_text(runtime.name) if runtime else None,
         runtime=runtime,
         lcores={thread: name for thread, name in threads.items() if LCORE.match(name)},
         has_probe=any(f"lib{NAME}" in file for file in files),
@@ -88,9 +92,22 @@ def _exports_data_path(executable: Path, threads: Iterable[str]) -> bool:
     if not any(name.startswith(SLEEPERS) for name in threads):
         return False
     try:
-        return DATA_PATH in executable.read_bytes()
+        with executable.open("rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size > MOST_EXECUTABLE_BYTES:
+                return False
+            before = b""
+            while piece := file.read(PIECE_BYTES):
+                if DATA_PATH in before + piece:
+                    return True
+                before = piece[1 - len(DATA_PATH) :]
     except OSError:
         return False
+    return False
+
+
+def _as_text(raw: str) -> str:
+    """What can be written into a record: bytes that are no UTF-8 are replaced."""
+    return os.fsencode(raw).decode(errors="replace")
 
 
 def _runtime_directory(root: Path, pid: int) -> Path | None:
@@ -114,7 +131,7 @@ def _links(directory: Path) -> Iterator[str]:
 
 def choose(target: str) -> Application:
     """The application of this PID, file prefix, or name of its program. Raises UserError if there is none, or more than one."""
-    if target.isdigit():
+    if target.isdecimal():
         application = application_of(int(target))
         if application is None:
             raise UserError(f"process {target}: {_why_none(int(target))}", remedy="windtunnel attach --list")
