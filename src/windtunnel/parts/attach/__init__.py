@@ -15,6 +15,7 @@ experiments       delays in one thread at a time: which of them limits, and how 
 limiting          which thread limits, in words
 observed_run      the run directory of an observation
 observed_windows  reading it back
+untrusted         how much of it a page reads
 blocks            what is shown of it
 live_table        what a terminal shows meanwhile
 twin              a scenario that takes as long for its packets as the application

@@ -9,6 +9,8 @@ from windtunnel.parts.attach.experiments import DelayLine, NotShownLine
 from windtunnel.parts.attach.observed_windows import read_lines
 
 FILE = "experiments.jsonl"
+MOST_BYTES = 4 << 20
+"""Of the file: experiments with 128 threads, the most that DPDK has by default, take 2 MiB."""
 LINE: TypeAdapter[DelayLine | NotShownLine] = TypeAdapter(
     Annotated[DelayLine | NotShownLine, Field(discriminator="kind")]
 )
@@ -16,4 +18,4 @@ LINE: TypeAdapter[DelayLine | NotShownLine] = TypeAdapter(
 
 def delay_lines_of(directory: Path) -> list[DelayLine | NotShownLine]:
     """The steps, and what showed nothing; none without an experiment. Raises UserError with file and line."""
-    return read_lines(Path(directory) / FILE, LINE)
+    return read_lines(Path(directory) / FILE, LINE, MOST_BYTES)

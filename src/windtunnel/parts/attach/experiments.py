@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from windtunnel.finding import NotMeasured
-from windtunnel.parts.attach.lines import Line, WindowLine
+from windtunnel.parts.attach.lines import Count, Line, WindowLine
 from windtunnel.parts.attach.observer import Observer
 from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.thread_metrics import Thread
@@ -31,6 +31,7 @@ from windtunnel.stats.mean import Estimate, jackknife
 ROUND_S = 0.05
 """Length of one step of a causal experiment."""
 ROUNDS = 40
+"""No experiment has more steps of a thread."""
 SETTLE_S = 0.01
 """After a change of the delay: the probe takes it up within 5 ms, and queues between threads fill or drain."""
 DELAY_SHARE = 0.5
@@ -59,25 +60,24 @@ class DelayLine(Line):
     """One step of an experiment."""
 
     kind: Literal["causal", "headroom"]
-    round: int = Field(ge=0)
-    thread: int = Field(ge=0, description="that was delayed; 0: none")
-    delay_ns: float = Field(ge=0, description="a packet")
-    seconds: float = Field(gt=0)
-    packets: int = Field(
-        ge=0,
-        description="causal: that the application sent, or received if it sends none; headroom: received by the thread",
+    round: int = Field(ge=0, lt=ROUNDS)
+    thread: int = Field(ge=0, lt=1 << 32, description="that was delayed; 0: none")
+    delay_ns: float = Field(ge=0, le=1e9, description="a packet")
+    seconds: float = Field(gt=1e-6, le=1e6)
+    packets: Count = Field(
+        description="causal: that the application sent, or received if it sends none; headroom: received by the thread"
     )
-    idle: float | None = Field(None, ge=0, description="headroom: share of the time in calls without a packet")
-    calls: int | None = Field(None, ge=0, description="headroom: that received some")
-    asked: int | None = Field(None, ge=0, description="headroom: most packets that a call asks for")
-    missed: int = Field(ge=0, description="by all ports")
+    idle: float | None = Field(None, ge=0, le=1, description="headroom: share of the time in calls without a packet")
+    calls: Count | None = Field(None, description="headroom: that received some")
+    asked: Count | None = Field(None, description="headroom: most packets that a call asks for")
+    missed: Count = Field(description="by all ports")
 
 
 class NotShownLine(Line):
     """An experiment that showed nothing."""
 
     kind: Literal["not shown"] = "not shown"
-    thread: int = Field(ge=0, description="of which; 0: of all")
+    thread: int = Field(ge=0, lt=1 << 32, description="of which; 0: of all")
     reason: str = Field(max_length=1000)
 
 
@@ -182,7 +182,9 @@ def run_headroom(delays: Delays, thread: Thread, keep: Callable[[DelayLine], Non
 
 
 def _is_filled(line: DelayLine) -> bool:
-    return bool(line.idle is not None and line.idle <= FILLED and 2 * _burst(line) >= (line.asked or 0))
+    return bool(
+        _burst(line) and line.idle is not None and line.idle <= FILLED and 2 * _burst(line) >= (line.asked or 0)
+    )
 
 
 def _burst(line: DelayLine) -> float:
@@ -206,15 +208,13 @@ def _growth_ns(lines: Sequence[DelayLine]) -> float:
 
 def empty_turn_ns(thread: Thread) -> float | None:
     """Length of a turn that received nothing; None: none was timed."""
-    empty = [
-        t for w in thread.windows for c in w.channels if c.thread == thread.number for t in c.timed if not t.packets
-    ]
+    empty = [t for w in thread.windows for c in w.channels_of.get(thread.number, ()) for t in c.timed if not t.packets]
     ticks = ratio(sum(line.ticks for line in empty), sum(line.turns for line in empty))
     return None if ticks is None else ticks * thread.tick_ns
 
 
 def _headroom_line(window: WindowLine, number: int, thread: Thread, delay_ns: float, empty_ns: float) -> DelayLine:
-    channels = [c for c in window.channels if c.thread == thread.number and c.receives]
+    channels = [c for c in window.channels_of.get(thread.number, ()) if c.receives]
     seconds = (window.end_ns - window.start_ns) / 1e9
     return DelayLine(
         kind="headroom",
@@ -253,7 +253,7 @@ def _slope_in(rounds: Sequence[Sequence[DelayLine]], thread: int) -> float | Non
         ratio(sum(line.seconds for line in some) * 1e9, sum(line.packets for line in some))
         for some in (with_delay, without)
     ]
-    if None in times or not with_delay:
+    if None in times or not with_delay or not with_delay[0].delay_ns:
         return None
     return ((times[0] or 0.0) - (times[1] or 0.0)) / with_delay[0].delay_ns
 

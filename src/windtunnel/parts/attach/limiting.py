@@ -69,7 +69,7 @@ def loss_sentences(windows: Sequence[WindowLine], threads: Sequence[Thread]) -> 
             yield f"port {number} found no mbuf for {fmt.count(no_mbuf)} packets: its pool was empty. A larger pool, or fewer mbufs held elsewhere, ends that"
     for thread in threads:
         handed = sum(
-            c.packets + c.refused for w in used for c in w.channels if c.thread == thread.number and not c.receives
+            c.packets + c.refused for w in used for c in w.channels_of.get(thread.number, ()) if not c.receives
         )
         if handed and thread.refused > MOST_REFUSED * handed:
             yield (
@@ -84,11 +84,11 @@ def _why_full(threads: Sequence[Thread], port: int) -> str:
     at_port = [
         t
         for t in threads
-        if any(c.port == port and c.receives for w in t.windows for c in w.channels if c.thread == t.number)
+        if any(c.port == port and c.receives for w in t.windows for c in w.channels_of.get(t.number, ()))
     ]
     if any(thread.saturated for thread in at_port):
         return "The thread that empties it is saturated"
-    turns = sum(c.interrupted_turns for t in at_port for w in t.windows for c in w.channels if c.thread == t.number)
+    turns = sum(c.interrupted_turns for t in at_port for w in t.windows for c in w.channels_of.get(t.number, ()))
     if turns:
         return f"The thread that empties it was away for more than 50 µs in {fmt.count(turns)} of its timed turns"
     return "The thread that empties it has room: the packets came in groups larger than the ring"

@@ -137,7 +137,7 @@ class Thread:
         clock = self._clock_ticks(windows)
         sizes = np.array(list(turns), dtype=float)
         counts = np.array([line.turns for line in turns.values()], dtype=float)
-        means = np.array([line.ticks for line in turns.values()]) / counts - clock
+        means = np.array([line.ticks for line in turns.values()], dtype=float) / counts - clock
         a_packet, a_burst = np.polyfit(sizes, means, 1, w=np.sqrt(counts))
         return float(a_burst), float(a_packet)
 
@@ -146,8 +146,9 @@ class Thread:
         return add(channel.delays for channel in self._channels(receives=True))
 
     def _channels(self, windows: Sequence[WindowLine] | None = None, receives: bool | None = None) -> list[ChannelLine]:
-        channels = chain.from_iterable(w.channels for w in (self.windows if windows is None else windows))
-        return [c for c in channels if c.thread == self.number and receives in (None, c.receives)]
+        chosen = self.windows if windows is None else windows
+        channels = chain.from_iterable(window.channels_of.get(self.number, ()) for window in chosen)
+        return [channel for channel in channels if receives in (None, channel.receives)]
 
     def _turns(self, windows: Sequence[WindowLine]) -> list[TurnsLine]:
         return [turns for channel in self._channels(windows, receives=True) for turns in channel.timed]
@@ -191,8 +192,8 @@ class Thread:
         """Mean ticks of a turn while the probe is absent, by the ports' own counters: a saturated thread has a full burst in each. None: it is
         not saturated, it shares a port with another thread, or a port has no counters."""
         ports = {channel.port for channel in self._channels(receives=True)}
-        others = (c for w in windows for c in w.channels if c.receives and c.thread != self.number and c.calls)
-        if not self.saturated or not self.mean_burst or any(channel.port in ports for channel in others):
+        receivers = {number for window in windows for port in ports for number in window.receivers_of.get(port, ())}
+        if not self.saturated or not self.mean_burst or receivers - {self.number}:
             return None
         lines = [[line.absent for line in window.ports if line.port in ports] for window in windows]
         packets = sum(phase.rx_packets for phases in lines for phase in phases)
@@ -204,7 +205,7 @@ class Thread:
 
     def _on_cpu(self, window: WindowLine) -> float:
         """Share of the window in which the thread was on a CPU; 1 if the kernel does not say."""
-        on_cpu = next((t.on_cpu_ns for t in window.threads if t.thread == self.number), None)
+        on_cpu = window.on_cpu_ns_of.get(self.number)
         return 1.0 if on_cpu is None else min(on_cpu / (window.end_ns - window.start_ns), 1.0)
 
 
@@ -228,5 +229,8 @@ def _weighty(turns: Sequence[TurnsLine]) -> dict[int, TurnsLine]:
 
 
 def _sum(size: int, lines: Sequence[TurnsLine]) -> TurnsLine:
+    """Without the bounds of a line, because a sum may be above them."""
     names = ("turns", "rx_ticks", "application_ticks", "tx_ticks")
-    return TurnsLine(packets=size, **{name: sum(getattr(line, name) for line in lines) for name in names})
+    return TurnsLine.model_construct(
+        packets=size, **{name: sum(getattr(line, name) for line in lines) for name in names}
+    )
