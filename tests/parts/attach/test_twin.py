@@ -34,6 +34,17 @@ def emulation(monkeypatch):
     monkeypatch.setattr(twins, "_emulation_ns", lambda _frame, burst: 40 / burst + 5)
 
 
+def test_a_scenario_of_it_is_made_in_no_directory_of_another_user(tmp_path, monkeypatch):
+    """Who owns the TMPDIR that `su` keeps could put a scenario of theirs, and so a program, in its place."""
+    (tmp_path / "theirs").mkdir(mode=0o777)
+    (tmp_path / "theirs").chmod(0o777)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "theirs"))
+    places = []
+    monkeypatch.setattr(twins, "run_rate", lambda file, _directory: places.append(file) or 1e9)
+    twins._emulation_ns(60, 32)
+    assert places and not places[0].is_relative_to(tmp_path)
+
+
 def test_the_emulation_is_a_line_through_two_bursts(emulation):
     line = emulation_line(60, 32)
     assert (line.burst, line.packet) == pytest.approx((40, 5))

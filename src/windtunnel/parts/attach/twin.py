@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.execute import execute
@@ -116,7 +117,7 @@ def _emulation_ns(frame: int, burst: int) -> float:
     text = text_of(
         "What does the emulation itself take?", [], scenario_of(frame, burst, [Line(0.0, 0.0)], 1e9, CALIBRATION)
     )
-    with tempfile.TemporaryDirectory(prefix="windtunnel-twin-") as directory:
+    with tempfile.TemporaryDirectory(prefix="windtunnel-twin-", dir=for_temporary()) as directory:
         file = Path(directory) / "emulation.toml"
         file.write_text(text)
         rate = run_rate(file, Path(directory) / "run")
