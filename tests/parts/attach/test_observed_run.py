@@ -16,6 +16,7 @@ from windtunnel.results.markdown import render
 from windtunnel.results.page.renderer import render as render_page
 from windtunnel.results.run.as_json import run_json
 from windtunnel.results.run.document import run_document
+from windtunnel.results.run.outcome import write_report
 from windtunnel.runs import load
 
 TESTPMD = Application(
@@ -55,6 +56,22 @@ def test_a_run_begins_as_one_that_did_not_finish(tmp_path):
     run = load(tmp_path / "run")
     assert run.record.verdict.reasons == ["did not finish"]
     assert not run.has_metrics
+
+
+def test_all_files_are_in_the_directory_that_was_made(tmp_path):
+    """Another user, whose directory it is made in, puts a link to a run of the user who is attacked in its place."""
+    victim = observed(tmp_path / "victim", busy_windows({8: 1.0}, burst=320, packet=40)).path
+    before = {path.name: path.read_bytes() for path in victim.iterdir()}
+    writer = ObservedRunWriter(tmp_path / "run", TESTPMD, "22.11")
+    (tmp_path / "run").rename(tmp_path / "moved")
+    (tmp_path / "run").symlink_to(victim)
+    for line in busy_windows({32: 1.0}, burst=320, packet=40):
+        writer.append(line)
+    run = writer.finish((), TSC_HZ)
+    assert (run.path, run.record.observed.stages[0].mean_burst) == (tmp_path / "run", 32.0)
+    write_report(run, writer.held)
+    assert {path.name: path.read_bytes() for path in victim.iterdir()} == before
+    assert {path.name for path in (tmp_path / "moved").iterdir()} == {"run.json", FILE, "report.html"}
 
 
 def test_a_directory_that_exists_is_refused(saturated):

@@ -78,7 +78,6 @@ def attach(
     from windtunnel.results.run.outcome import print_json, print_tables, write_report
     from windtunnel.results.show import show
     from windtunnel.results.terminal.console import progress
-    from windtunnel.runs.directories import Held
 
     request = _request(for_, window, present, causal, headroom, anyway, telemetry)
     if list_ or not target:
@@ -87,7 +86,7 @@ def attach(
         return
     with live_table(progress(), request.seconds) as listener:
         observed = observe(target, request, out, listener)
-    report = write_report(observed.run, Held(observed.run.path))
+    report = write_report(observed.run, observed.held)
     print_json(observed.run) if json else print_tables(observed.run, report, None)
     if observed.interrupted:
         raise typer.Exit(INTERRUPTED)

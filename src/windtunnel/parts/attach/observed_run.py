@@ -1,5 +1,6 @@
 """The run directory of an observation: run.json, and observation.jsonl with all windows."""
 
+import dataclasses
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -34,16 +35,16 @@ class ObservedRunWriter:
         self, directory: Path, application: Application, dpdk: str | None, by: Literal["probe", "telemetry"] = "probe"
     ):
         self.directory = Path(directory)
-        self._held = make_held(self.directory)
+        self.held = make_held(self.directory)
         self._application, self._dpdk, self._by = application, dpdk, by
         self._begin = datetime.now(UTC)
         self.windows: list[WindowLine] = []
-        with self._held.named():
+        with self.held.named():
             self._save(Verdict(False, [DID_NOT_FINISH]), None, 1.0)
-            self._lines = LineFile(self._held.place / FILE)
+            self._lines = LineFile(self.held.place / FILE)
 
     def append(self, window: WindowLine) -> None:
-        with self._held.named():
+        with self.held.named():
             self._lines.append(window.model_dump_json() + "\n")
         self.windows.append(window)
 
@@ -56,11 +57,10 @@ class ObservedRunWriter:
             reasons.append(
                 f"windows: {left} of {len(self.windows)} are left, and {LEAST_WINDOWS} are needed; {excluded} were excluded"
             )
-        with self._held.named():
+        with self.held.named():
             self._lines.close()
             self._save(Verdict(not reasons, reasons), datetime.now(UTC), tsc_hz)
-        self._held.close()
-        return load(self.directory)
+            return dataclasses.replace(load(self.held.place), path=self.directory)
 
     def _save(self, verdict: Verdict, finished: datetime | None, tsc_hz: float) -> None:
         application = self._application
@@ -93,7 +93,7 @@ class ObservedRunWriter:
                 frame_bytes=frame_bytes(self.windows),
             ),
         )
-        replace(self._held.place / "run.json", record.model_dump_json(indent=1) + "\n")
+        replace(self.held.place / "run.json", record.model_dump_json(indent=1) + "\n")
 
 
 def stage_rows(thread: Thread) -> list[StageRow]:

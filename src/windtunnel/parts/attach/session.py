@@ -22,6 +22,7 @@ from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.processes import Application, application_of, choose
 from windtunnel.parts.attach.telemetry import Telemetry
 from windtunnel.parts.attach.thread_metrics import Thread, threads
+from windtunnel.runs.directories import Held
 from windtunnel.runs.files import LineFile
 from windtunnel.runs.reader import Run
 
@@ -53,6 +54,8 @@ class Observation:
 
     run: Run
     interrupted: bool
+    held: Held
+    """Its directory, whatever has taken its name meanwhile."""
 
 
 def observe(target: list[str], request: Request, out: Path | None, listener: Listener) -> Observation:
@@ -72,8 +75,8 @@ def observe(target: list[str], request: Request, out: Path | None, listener: Lis
         observed = threads(writer.windows, tsc_hz)
         run = writer.finish(reasons, tsc_hz)
         if observed and not reasons and (request.causal or request.headroom):
-            _experiments(run.path, page, application, request, observed)
-        return Observation(run, interrupts.count > 0)
+            _experiments(writer.held, page, application, request, observed)
+        return Observation(run, interrupts.count > 0, writer.held)
 
 
 def _by_telemetry(target: list[str], request: Request, out: Path | None, listener: Listener) -> Observation:
@@ -167,13 +170,15 @@ def _windows(
 
 
 def _experiments(
-    directory: Path, page: Page, application: Application, request: Request, observed: Sequence[Thread]
+    directory: Held, page: Page, application: Application, request: Request, observed: Sequence[Thread]
 ) -> None:
     """Keeps the steps of the experiments. They need the probe all the time, so their windows are in no metric."""
-    file = LineFile(directory / delay_lines.FILE)
+    with directory.named():
+        file = LineFile(directory.place / delay_lines.FILE)
 
     def keep(line: DelayLine | NotShownLine) -> None:
-        file.append(line.model_dump_json() + "\n")
+        with directory.named():
+            file.append(line.model_dump_json() + "\n")
 
     with closing(file), leased(page, replace(request.presence, on_us=request.presence.period_us)):
         delays = Delays(page, Observer(page, application.pid), observed[0].tick_ns)
