@@ -18,11 +18,18 @@ from windtunnel.parts.attach.page import Channel, Control, Head, Page, Phase, Po
 HEADER = Path(__file__).parents[3] / "attach/page.h"
 
 
+def sealed(size):
+    """A memfd of so many bytes that stays as long as it is."""
+    descriptor = os.memfd_create(page.NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, size)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, page.SEALS)
+    return descriptor
+
+
 @pytest.fixture
 def memfd():
     """A page as a probe leaves it, with one port and one channel."""
-    descriptor = os.memfd_create(page.NAME)
-    os.ftruncate(descriptor, page.BYTES)
+    descriptor = sealed(page.BYTES)
     head = Head(
         magic=page.MAGIC,
         abi=page.ABI,
@@ -75,14 +82,76 @@ def test_a_second_observer_is_refused_until_the_first_one_ends(memfd):
     Page(path_of(memfd)).close()
 
 
-@pytest.mark.parametrize("size", [0, page.BYTES - 1])
-def test_a_page_that_is_too_small_is_of_another_release(size):
-    descriptor = os.memfd_create(page.NAME)
-    os.ftruncate(descriptor, size)
+@pytest.mark.parametrize("size", [0, page.BYTES - 1, page.BYTES + 1, 1 << 40])
+def test_a_page_of_another_size_is_of_another_release(size):
+    descriptor = sealed(size)
     with pytest.raises(UserError, match="another release"):
         Page(path_of(descriptor))
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nothing holds it
     os.close(descriptor)
+
+
+def test_a_page_that_can_be_cut_off_is_none_of_a_probes():
+    """An observer that reads behind its end would end by SIGBUS."""
+    descriptor = os.memfd_create(page.NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, page.BYTES)
+    with pytest.raises(UserError, match="not sealed"):
+        Page(path_of(descriptor))
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "file", "device"])
+def test_what_is_no_memfd_is_not_opened(tmp_path, kind):
+    """A process has its links of /proc say what it likes, and may put another file there once they are read."""
+    place = tmp_path / "page"
+    if kind == "FIFO":
+        os.mkfifo(place)
+    elif kind == "file":
+        place.write_bytes(bytes(page.BYTES))
+    else:
+        place = Path("/dev/null")
+    descriptor = os.open(place, os.O_PATH)
+    with pytest.raises(UserError, match="not the page of a probe"):
+        Page(path_of(descriptor))
+    os.close(descriptor)
+
+
+def test_a_page_that_is_gone_is_said():
+    with pytest.raises(UserError, match="cannot be opened: No such file"):
+        Page(Path("/proc/self/fd/999999"))
+
+
+def test_a_clock_that_is_never_whole_keeps_nobody_waiting(memfd, monkeypatch):
+    monkeypatch.setattr(page, "CLOCK_READS", 3)
+    head = Head.from_buffer_copy(os.pread(memfd, ctypes.sizeof(Head), 0))
+    head.clock_sequence = 1
+    os.pwrite(memfd, bytes(head), 0)
+    with Page(path_of(memfd)) as opened, pytest.raises(UserError, match="does not write its clock"):
+        opened.clock()
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2**64 - 1])
+def test_a_frequency_that_no_clock_has_is_none(memfd, ticks):
+    with Page(path_of(memfd)) as opened:
+        windows = Observer(opened, os.getpid())
+        opened.head.clock_ticks, opened.head.clock_ns = ticks, 2**62 if ticks == 1 else 200_000_000
+        assert windows.tsc_hz is None
+
+
+def test_a_channel_that_was_given_to_another_thread_begins_anew(memfd):
+    with Page(path_of(memfd)) as opened:
+        windows = Observer(opened, os.getpid())
+        write(memfd, Channel(thread=os.getpid(), lcore=0xFFFF, calls=4, packets=8, asked=32))
+        assert [(c.calls, c.packets) for c in windows.window().channels] == [(4, 8)]
+
+
+@pytest.mark.parametrize("values", [{"calls": 11, "packets": 19}, {"calls": 11, "packets": 21, "port": 64}])
+def test_what_no_application_can_have_counted_is_refused_in_words(memfd, values):
+    with Page(path_of(memfd)) as opened:
+        windows = Observer(opened, os.getpid())
+        write(memfd, Channel(**({"thread": os.getpid(), "lcore": 0xFFFF, "asked": 32} | values)))
+        with pytest.raises(UserError, match="says what cannot be"):
+            windows.window()
 
 
 @pytest.mark.parametrize("field", ["magic", "abi", "bytes"])

@@ -9,11 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from windtunnel import proc
 from windtunnel.errors import UserError
 from windtunnel.parts.attach import page as pages
 from windtunnel.parts.attach.lines import ChannelLine, PhaseLine, PortLine, ThreadLine, TurnsLine, WindowLine
 from windtunnel.parts.attach.page import Channel, Page
+from windtunnel.runs.observed import LEAST_TSC_HZ, MOST_TSC_HZ
 
 LEASE_NS = 1_000_000_000
 """After this time without a renewal the probe leaves the application as it was."""
@@ -68,6 +71,19 @@ def alive(pid: int) -> bool:
         return proc.text(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] not in "ZX"
     except (OSError, IndexError):
         return False
+
+
+@contextmanager
+def believable() -> Iterator[None]:
+    """The page is the application's to write. What no application can have counted, so that a record refuses it, is a UserError."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UserError(
+            f"the probe's page says what cannot be: {'.'.join(map(str, first['loc']))}: {first['msg']}",
+            remedy="start the application again",
+        ) from None
 
 
 @contextmanager
@@ -133,9 +149,10 @@ class Observer:
 
     @property
     def tsc_hz(self) -> float | None:
-        """The TSC's frequency, from two pairs of readings; None: less than 100 ms lie between them."""
+        """The TSC's frequency, from two pairs of readings; None: less than 100 ms lie between them, or no TSC has it."""
         ticks, ns = (last - first for last, first in zip(self.page.clock(), self._first_clock, strict=True))
-        return ticks / ns * 1e9 if ns > 100_000_000 else None
+        hz = ticks / ns * 1e9 if ns > 100_000_000 else 0.0
+        return hz if LEAST_TSC_HZ <= hz <= MOST_TSC_HZ else None
 
     def window(self) -> WindowLine:
         """What happened since the last one. Raises ProcessLookupError if the application has ended."""
@@ -143,20 +160,24 @@ class Observer:
             raise ProcessLookupError(self.pid)
         before, now = self._before, self._reading()
         self._before = now
+        with believable():
+            line = self._line(before, now)
+        self._index += 1
+        return line
+
+    def _line(self, before: "_Reading", now: "_Reading") -> WindowLine:
         length = now.at_ns - before.at_ns
         threads = [_thread(before.threads.get(thread), thread, facts) for thread, facts in now.threads.items()]
-        line = WindowLine(
+        return WindowLine(
             index=self._index,
             start_ns=before.at_ns - self._begin,
             end_ns=now.at_ns - self._begin,
-            present_ticks=now.present_ticks - before.present_ticks,
+            present_ticks=max(now.present_ticks - before.present_ticks, 0),
             channels=[_channel(before.channels.get(key), channel) for key, channel in now.channels.items()],
             ports=[_port(before.ports.get(number), number, port) for number, port in now.ports.items()],
             threads=threads,
             excluded=_excluded(threads, length),
         )
-        self._index += 1
-        return line
 
     def _reading(self) -> "_Reading":
         channels = {(c.thread, c.port, c.queue, c.direction): c for c in self.page.channels()}
@@ -217,7 +238,8 @@ def _excluded(threads: Sequence[ThreadLine], length_ns: int) -> str | None:
 
 
 def _channel(before: Channel | None, now: Channel) -> ChannelLine:
-    before = before or Channel()
+    """A channel with fewer calls than before was given to another thread of the same number."""
+    before = Channel() if before is None or before.calls > now.calls else before
 
     def grown(name: str) -> int:
         return int(getattr(now, name) - getattr(before, name))
@@ -253,9 +275,8 @@ _COUNTERS = (
 
 def _port(before: Any, number: int, now: Any) -> PortLine:
     """Statistics that are smaller than before were set back by the application: they are not known in this window."""
-    known = (
-        before is not None and before.stats_at and all(getattr(now, s) >= getattr(before, s) for s in pages.STATISTICS)
-    )
+    never_falls = ("stats_at", *pages.STATISTICS)
+    known = before is not None and before.stats_at and all(getattr(now, s) >= getattr(before, s) for s in never_falls)
     statistics = {name: getattr(now, name) - getattr(before, name) if known else None for name in pages.STATISTICS}
     phases = {name: _phase(getattr(before, name, None), getattr(now, name)) for name in ("present", "absent")}
     ticks = now.stats_at - before.stats_at if known else 0

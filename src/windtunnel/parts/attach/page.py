@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+from windtunnel import proc
 from windtunnel.errors import UserError
 
 NAME = "windtunnel-attach"
@@ -135,6 +136,10 @@ class Head(ctypes.Structure):
 
 
 BYTES = ctypes.sizeof(Head) + CHANNELS * ctypes.sizeof(Channel)
+SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+"""Of the memfd: if the application made it shorter, the observer would end by SIGBUS."""
+CLOCK_READS = 1000
+"""Times that the clock is read, 1 ms apart, until it is not being written: the probe's watcher takes some ns for it."""
 _FUTEX, _FUTEX_WAKE, _ALL = 202, 1, (1 << 31) - 1
 
 
@@ -158,13 +163,15 @@ class Page:
     """An application's page, observed by this process alone. It is a context manager; at its end the lease is given back."""
 
     def __init__(self, path: Path):
-        """Raises UserError if another process observes the application, or the page is of another release."""
-        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        """Raises UserError if another process observes the application, or the page is of another release, or none of a probe's."""
+        self._fd = _open(path)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if (size := os.fstat(self._fd).st_size) < BYTES:
+            if (size := os.fstat(self._fd).st_size) != BYTES:
                 raise _other_release(f"its page has {size} bytes, and {BYTES} are expected")
-            self._map = mmap.mmap(self._fd, size)
+            if fcntl.fcntl(self._fd, fcntl.F_GET_SEALS) & SEALS != SEALS:
+                raise _other_release("its page is not sealed")
+            self._map = mmap.mmap(self._fd, BYTES)
         except BlockingIOError:
             os.close(self._fd)
             raise UserError("another process observes this application", remedy="wait until that has ended") from None
@@ -195,13 +202,16 @@ class Page:
         ctypes.CDLL(None).syscall(_FUTEX, ctypes.byref(self.control), _FUTEX_WAKE, _ALL, None, None, 0)
 
     def clock(self) -> tuple[int, int]:
-        """The TSC and CLOCK_MONOTONIC in ns at the last wake of the probe's watcher."""
-        while True:
+        """The TSC and CLOCK_MONOTONIC in ns at the last wake of the probe's watcher. Raises UserError if they are never whole."""
+        for _ in range(CLOCK_READS):
             before = self.head.clock_sequence
             pair = int(self.head.clock_ticks), int(self.head.clock_ns)
             if before % 2 == 0 and before == self.head.clock_sequence:
                 return pair
-            time.sleep(0)
+            time.sleep(0.001)
+        raise UserError(
+            "the probe in this application does not write its clock to the end", "start the application again"
+        )
 
     def ports(self) -> dict[int, Any]:
         """A copy of each port that has a driver, by its number."""
@@ -216,6 +226,28 @@ class Page:
             if channel.thread == 0:
                 return
             yield channel
+
+
+def _open(path: Path) -> int:
+    """A descriptor of a page. The application chooses what has its name: a device may act when it is opened, and a FIFO, or a file system of the
+    application's own, may block. So its mount is asked first, without opening it: all memfds are of one. Raises UserError."""
+    own = os.memfd_create("windtunnel-mount")
+    try:
+        place = os.open(path, os.O_PATH)
+        try:
+            if (mount := _mount(own)) is None or _mount(place) != mount:
+                raise UserError(f"{path}: not the page of a probe", remedy="start the application again")
+            return os.open(f"/proc/self/fd/{place}", os.O_RDWR)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be opened: {error.strerror}", remedy="windtunnel attach --list") from None
+    finally:
+        os.close(own)
+
+
+def _mount(descriptor: int) -> str | None:
+    return proc.value(proc.text(f"/proc/self/fdinfo/{descriptor}"), "mnt_id")
 
 
 def _other_release(why: str) -> UserError:

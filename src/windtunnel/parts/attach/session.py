@@ -17,7 +17,7 @@ from windtunnel.parts.attach import delay_lines, way_in
 from windtunnel.parts.attach.experiments import DelayLine, Delays, NotShownLine, run_causal, run_headroom
 from windtunnel.parts.attach.live_table import Listener
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
-from windtunnel.parts.attach.observer import Observer, Presence, alive, leased, opened
+from windtunnel.parts.attach.observer import Observer, Presence, alive, believable, leased, opened
 from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.processes import Application, application_of, choose
 from windtunnel.parts.attach.telemetry import Telemetry
@@ -73,7 +73,8 @@ def observe(target: list[str], request: Request, out: Path | None, listener: Lis
         if tsc_hz is None:
             raise UserError(f"{application.name}: it ended before its clock was measured", remedy="observe it longer")
         observed = threads(writer.windows, tsc_hz)
-        run = writer.finish(reasons, tsc_hz)
+        with believable():
+            run = writer.finish(reasons, tsc_hz)
         if observed and not reasons and (request.causal or request.headroom):
             _experiments(writer.held, page, application, request, observed)
         return Observation(run, interrupts.count > 0, writer.held)
