@@ -44,7 +44,12 @@ class Part(BaseModel):
 
 
 def position_beyond(plan: Plan, line: Window | Result) -> str | None:
-    """The first worker, workload or endpoint with stages of the line that the plan does not have, as in "workload 7, and the plan has 1"."""
+    """The first worker, workload or endpoint with stages of the line that the plan does not have, as in "workload 7, and the plan has 1"; or its
+    variant."""
+    variants = len(plan.variants.variants) if plan.variants else 0
+    variant = getattr(line, "variant", None)
+    if variant is not None and not 0 <= variant < variants:
+        return f"variant {variant}, and the plan has {variants}"
     lengths = {"worker": len(plan.workers), "workload": len(plan.workloads)}
     parts = [part for field in vars(line).values() if isinstance(field, list) for part in field]
     sides = {endpoint.side for endpoint in plan.endpoints}

@@ -18,6 +18,8 @@ LEAST_BLOCKS = 8
 """With fewer, resampling them says little."""
 OF_BLOCKS, OF_CURVES = 2000, 200
 """Draws. A curve is fitted to each, which takes a millisecond."""
+MOST_AT_ONCE = 1 << 22
+"""Values of draws that are in memory together: a run may have millions of blocks."""
 
 Floats = NDArray[np.float64]
 
@@ -41,8 +43,9 @@ def medians_again(blocks: Floats) -> Floats | None:
     few blocks, or a column has no number."""
     if len(blocks) < LEAST_BLOCKS or np.isnan(blocks).all(axis=0).any():
         return None
-    drawn = np.random.default_rng(1).integers(0, len(blocks), (OF_BLOCKS, len(blocks)))
-    found = medians(blocks[drawn])
+    rng, at_once = np.random.default_rng(1), max(MOST_AT_ONCE // blocks.size, 1)
+    counts = [min(at_once, OF_BLOCKS - first) for first in range(0, OF_BLOCKS, at_once)]
+    found = np.vstack([medians(blocks[rng.integers(0, len(blocks), (count, len(blocks)))]) for count in counts])
     return found[~np.isnan(found).any(axis=1)]
 
 

@@ -60,6 +60,11 @@ def test_a_remedy_that_brought_nothing_in_turns_is_no_cause(tmp_path, monkeypatc
     assert "mtu" not in {cause.code for cause in diagnose(run).causes}
 
 
+@pytest.mark.parametrize(("code", "change"), [("mtu", 'client.mtu="'), ("MTU\x1b[2J", MTU), ("\udcff", MTU)])
+def test_runs_that_nobody_made_in_turns_say_nothing(tmp_path, monkeypatch, code, change):
+    assert remedies_in_turns(with_turns(tmp_path, monkeypatch, pair(code, 2.0, change))) == []
+
+
 def test_runs_that_were_cut_short_say_nothing(tmp_path, monkeypatch):
     runs = {"mtu/a": made(), "mtu/b": None}
     assert remedies_in_turns(with_turns(tmp_path, monkeypatch, runs)) == []

@@ -264,6 +264,18 @@ def test_a_window_of_what_the_plan_does_not_have_is_refused(tmp_path, part, key,
         load(tmp_path / "run")
 
 
+@pytest.mark.parametrize("number", [0, -1, 10**40])
+def test_a_window_of_a_variant_that_the_plan_does_not_have_is_refused(tmp_path, number):
+    """It would be a place in an array."""
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "windows.jsonl"
+    windows = [json.loads(line) for line in path.read_text().splitlines()]
+    windows[1]["variant"] = number
+    path.write_text("".join(json.dumps(window) + "\n" for window in windows))
+    with pytest.raises(UserError, match=rf"windows\.jsonl:2: variant {number}, and the plan has 0"):
+        load(tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("bits", -(1 << 33)), ("bits", 1 << 33), ("counts", [[1 << 9999, 1]]), ("counts", [[1, -1]])]
 )

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windtunnel.stats import bootstrap
 from windtunnel.stats.bootstrap import (
     LEAST_BLOCKS,
     OF_BLOCKS,
@@ -69,3 +70,13 @@ def test_residuals_are_widened_for_what_was_fitted():
     values = np.array([99.0, 101.0, 101.0, 99.0])
     drawn = np.array(list(measured_again(fitted, values, values[:, None], 2, seed=1)))
     assert set(np.round(drawn.ravel(), 6)) == {round(100 - 2**0.5, 6), round(100 + 2**0.5, 6)}
+
+
+def test_medians_of_many_blocks_are_drawn_part_by_part(monkeypatch):
+    """All draws of the windows of a long run do not fit into memory; the draws are the same."""
+    blocks = np.random.default_rng(5).normal(100, 3, (40, 3))
+    whole = medians_again(blocks)
+    monkeypatch.setattr(bootstrap, "MOST_AT_ONCE", 7 * blocks.size + 1)
+    drawn = []
+    monkeypatch.setattr(bootstrap, "medians", lambda some: drawn.append(len(some)) or medians(some))
+    assert (medians_again(blocks) == whole).all() and max(drawn) == 7

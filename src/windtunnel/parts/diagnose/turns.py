@@ -1,5 +1,6 @@
 """Remedies that need a new start: each runs in turns with the file, window by window, so that the host is the same for both."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,8 @@ LENGTH = ("duration=1200ms", "warmup=150ms", "window=50ms", "validity.settle=0s"
 CHANGE = "change"
 """The label that has the remedy as words of --set."""
 SIDES = ("a", "b")
+CODE = re.compile(r"[a-z][a-z0-9-]{0,60}")
+"""Of a cause."""
 
 
 def execute_in_turns(
@@ -52,16 +55,18 @@ def execute_in_turns(
 
 
 def remedies_in_turns(run: Run) -> list[Remedy]:
-    """What the remedies beside the run of an experiment brought, by cause; without those whose runs were cut short."""
+    """What the remedies beside the run of an experiment brought, by cause; without those whose runs were cut short, or are no such pair."""
     remedies = []
     for directory in sorted((run.path.parent / DIRECTORY).glob("*")):
+        if not CODE.fullmatch(directory.name):
+            continue
         try:
             a, b = (load(directory / side) for side in SIDES)
-        except UserError:
+            change = shlex.split(b.record.labels.get(CHANGE, ""))
+        except (UserError, ValueError):
             continue
         ns = _blocks(a, b)
         if len(ns):
-            change = shlex.split(b.record.labels.get(CHANGE, ""))
             remedies.append(Remedy(code=directory.name, sets=change, gain=gain_of(ns)))
     return remedies
 
