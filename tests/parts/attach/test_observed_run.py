@@ -58,6 +58,12 @@ def test_a_run_begins_as_one_that_did_not_finish(tmp_path):
     assert not run.has_metrics
 
 
+def test_it_is_in_the_list_of_runs(saturated):
+    """An index has its rows, although no part has any of it."""
+    entry = read_entry(saturated.path / "run.json")
+    assert (entry.title, entry.problem) == ("dpdk-testpmd, observed", None)
+
+
 def test_all_files_are_in_the_directory_that_was_made(tmp_path):
     """Another user, whose directory it is made in, puts a link to a run of the user who is attacked in its place."""
     victim = observed(tmp_path / "victim", busy_windows({8: 1.0}, burst=320, packet=40)).path
