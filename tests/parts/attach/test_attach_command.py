@@ -138,6 +138,20 @@ def test_an_interrupt_keeps_what_was_observed(tmp_path):
         assert app.foreign() == 0
 
 
+def test_an_application_that_ends_while_it_is_delayed_is_said(tmp_path):
+    keys = ["--for", "2s", "--window", "100ms", "--present", "1", "--causal", "--anyway", "--out", "run"]
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        command = [WINDTUNNEL, "attach", str(app.pid), *keys]
+        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        steps = tmp_path / "run/experiments.jsonl"
+        wait_for(lambda: steps.exists() and steps.stat().st_size, "a step")
+        app.process.kill()
+        printed, refusal = watching.communicate(timeout=60)
+    assert watching.returncode in (0, 1) and printed and "Traceback" not in refusal
+    assert json.loads(steps.read_text().splitlines()[-1])["reason"] == "the process has ended"
+
+
 def test_a_second_observer_is_refused(tmp_path):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         command = [

@@ -182,6 +182,16 @@ def test_a_lease_ends_if_what_is_within_fails(memfd):
         assert opened.control.lease_until_ns == 0
 
 
+def test_an_error_within_is_not_hidden_by_what_its_frames_refer_to(memfd):
+    def change(opened):
+        control = opened.control
+        raise UserError(f"no {control.modes}")
+
+    with pytest.raises(UserError, match="no 0"), Page(path_of(memfd)) as opened:
+        change(opened)
+    fcntl.flock(memfd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def test_windows_are_what_was_added(memfd):
     with Page(path_of(memfd)) as opened:
         windows = Observer(opened, os.getpid())

@@ -191,9 +191,11 @@ class Page:
         self.close()
 
     def close(self) -> None:
-        """Leaves the application. The lock ends with the descriptor."""
+        """Leaves the application. What an exception's frames refer to stays mapped as long as these."""
         del self.head, self.control
-        self._map.close()
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        with suppress(BufferError):
+            self._map.close()
         os.close(self._fd)
 
     def wake(self) -> None:

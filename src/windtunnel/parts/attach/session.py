@@ -198,6 +198,8 @@ def _kept_if_not_shown(keep: Callable[[NotShownLine], None], thread: int) -> Ite
         yield
     except NotMeasured as missing:
         keep(NotShownLine(thread=thread, reason=str(missing)))
+    except ProcessLookupError:
+        keep(NotShownLine(thread=thread, reason="the process has ended"))
 
 
 def _refuse_losses(observed: Sequence[Thread], anyway: bool) -> None:
