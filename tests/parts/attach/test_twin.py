@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from observed_samples import TSC_HZ, busy_windows, channel, port, window
+from observed_samples import TSC_HZ, busy_windows, channel, port, turns, window
 
 from windtunnel.errors import UserError
 from windtunnel.parts.attach import twin as twins
@@ -32,6 +32,13 @@ def observed(tmp_path):
 def emulation(monkeypatch):
     """An emulation that takes 40 ns a burst and 5 ns a packet."""
     monkeypatch.setattr(twins, "_emulation_ns", lambda _frame, burst: 40 / burst + 5)
+
+
+def test_turns_that_took_no_time_have_no_twin(observed, emulation, tmp_path):
+    """Nobody has measured them, but a directory that was sent may say so; their rate would be divided by zero."""
+    timed = turns(dict.fromkeys((4, 8, 32), 9), burst=0, packet=0, driver=0)
+    with pytest.raises(UserError, match="no thread has timed turns"):
+        twin_document(twin_of(observed([window(n, [channel({32: 9}, timed)]) for n in range(8)])), tmp_path, None)
 
 
 def test_a_scenario_of_it_is_made_in_no_directory_of_another_user(tmp_path, monkeypatch):

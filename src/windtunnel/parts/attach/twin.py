@@ -30,6 +30,8 @@ PHASES = {"duration": "3s", "warmup": "500ms", "window": "250ms"}
 SMALL = 4
 """The second burst of the calibration is so many times smaller."""
 LEAST_FRAME, MOST_FRAME = 60, 9000
+LEAST_NS = 1e-3
+"""A packet that takes less was not timed."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ def twin_of(run: Run) -> Twin:
     if observed is None:
         raise UserError(f"{run.path}: not an observation", remedy="a directory that `windtunnel attach` has left")
     receiving = [thread for thread in threads(windows_of(run.path), observed.tsc_hz) if thread.asked]
-    lines = {thread.name: line for thread in receiving if (line := line_of(thread))}
+    lines = {
+        thread.name: line for thread in receiving if (line := line_of(thread)) and line.at(thread.asked) >= LEAST_NS
+    }
     if not lines:
         raise UserError(
             f"{run.path}: no thread has timed turns with packets", remedy="observe it longer, or under load"
