@@ -67,6 +67,21 @@ def test_an_executable_without_dpdks_threads_is_not_read(process, tmp_path):
     assert application_of(100, tmp_path) is None
 
 
+def test_a_process_that_never_lets_itself_be_read_keeps_nobody_waiting(process, tmp_path, monkeypatch):
+    """As one does that holds the lock of its memory. The next ones of that user are not waited for."""
+    monkeypatch.setattr(processes, "PATIENCE_S", 0.05)
+    process(50)
+    for pid in (100, 101):
+        root = process(pid)
+        (root / "cmdline").unlink()
+        os.mkfifo(root / "cmdline")
+    with pytest.raises(UserError, match="process 100: it keeps its memory from being read"):
+        application_of(100, tmp_path)
+    assert [found.pid for found in applications(tmp_path)] == [50]
+    for pid in (100, 101):
+        os.close(os.open(tmp_path / f"{pid}/cmdline", os.O_RDWR))  # whoever waits goes on
+
+
 def test_an_executable_is_searched_in_pieces(process, tmp_path, monkeypatch):
     root = process(100, maps=["/opt/broker"])
     monkeypatch.setattr(processes, "PIECE_BYTES", 8)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ LCORE = re.compile(r"^(?:lcore-(?:worker|slave)-|rte-worker-|dpdk-worker|pmd-c)\
 """Names of EAL's worker threads in its releases, and of those that OVS makes itself."""
 MOST_EXECUTABLE_BYTES, PIECE_BYTES = 1 << 30, 1 << 20
 """A larger executable is not searched; it is read in pieces."""
+PATIENCE_S = 3.0
+"""For which a process is waited for: a large executable is read from the disk."""
 MOST_NAME = 48
 """Characters of a program's name that are taken: directories have it in their names."""
 DATA_PATH = b"rte_eth_fp_ops"
@@ -49,14 +52,36 @@ class Application:
 
 
 def applications(root: Path = Path("/proc")) -> Iterator[Application]:
-    """Each process with DPDK that this user may read, in the order of their numbers."""
+    """Each process with DPDK that this user may read, in the order of their numbers. If one keeps itself from being read, those of its user
+    that follow are left out: nobody waits for each of thousands."""
+    silent: set[int] = set()
     for pid in sorted(int(entry) for entry in os.listdir(root) if entry.isdigit()):
-        if (application := application_of(pid, root)) is not None:
+        try:
+            user = os.stat(root / str(pid)).st_uid
+            application = None if user in silent else application_of(pid, root)
+        except FileNotFoundError:
+            continue
+        except UserError:
+            silent.add(user)
+            continue
+        if application is not None:
             yield application
 
 
 def application_of(pid: int, root: Path = Path("/proc")) -> Application | None:
-    """The process as a DPDK application; None if it is none, has ended, or may not be read."""
+    """The process as a DPDK application; None if it is none, has ended, or may not be read. Raises UserError if it does not let itself be read:
+    the kernel reads a command line behind the lock of the process's memory, which its user can hold. The thread that waits for it ends with
+    this process."""
+    read: list[Application | None] = []
+    reader = threading.Thread(target=lambda: read.append(_application_of(pid, root)), name="wt-read", daemon=True)
+    reader.start()
+    reader.join(PATIENCE_S)
+    if reader.is_alive():
+        raise UserError(f"process {pid}: it keeps its memory from being read", remedy="end it, or name another one")
+    return read[0]
+
+
+def _application_of(pid: int, root: Path) -> Application | None:
     try:
         maps = proc.lines(proc.text(root / f"{pid}/maps"))
         command = tuple(_as_text(proc.text(root / f"{pid}/cmdline").removesuffix("\0")).split("\0"))
