@@ -117,6 +117,15 @@ def test_what_a_window_may_have_is_shown(tmp_path, fields):
     read(tmp_path)
 
 
+def test_a_stage_whose_calls_are_none_is_shown(tmp_path):
+    """Its record names a size of bursts that no call had."""
+    run = sent(tmp_path, [window(index) for index in range(8)])
+    record = json.loads((run / "run.json").read_text())
+    record["observed"]["stages"][0]["burst"] = {"32": 0}
+    (run / "run.json").write_text(json.dumps(record))
+    assert read(tmp_path)[0].returncode == 0
+
+
 def test_threads_that_change_from_window_to_window_keep_nobody_waiting(tmp_path, monkeypatch):
     """Each thread is looked at in each window."""
     monkeypatch.setattr(observed_windows, "MOST_THREAD_WINDOWS", 63)

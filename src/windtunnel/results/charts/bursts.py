@@ -50,7 +50,7 @@ def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
 
 
 def _burst_bars(row: StageRow, number: str) -> dict[str, Any]:
-    taken = {size: calls for size, calls in (row.burst or {}).items() if size}
+    taken = {size: calls for size, calls in (row.burst or {}).items() if size and calls}
     calls = sum(taken.values())
     return {
         "type": "bar",
