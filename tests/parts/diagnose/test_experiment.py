@@ -30,6 +30,14 @@ def test_a_delay_of_the_worker_that_limits_is_a_delay_of_every_message():
     assert (found.limit.kind, found.limit.workers, found.limit.stage) == ("worker", [SERVER], "server app_rx")
 
 
+def test_a_remedy_of_a_cause_that_is_not_here_is_left_out():
+    """A record that somebody sent names its variants as it likes."""
+    run = experimental({"client": 25.0, "server": 0.0}, remedies={"nothing": ({"client.inflight": 4096}, 0.5)})
+    diagnosis = diagnose(run)
+    assert diagnosis.experiment.remedies[0].gain.low > 0
+    assert "nothing" not in {cause.code for cause in diagnosis.causes}
+
+
 def test_a_delay_within_the_slack_costs_nothing():
     client = by_stage(of({"client": 40.0, "server": 0.0}))["client app_tx"]
     assert client.limits is False and client.slope.mean == pytest.approx(0.0, abs=0.05)

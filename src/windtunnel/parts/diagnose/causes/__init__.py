@@ -61,7 +61,7 @@ def find_causes(
     The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of
     unknown gain come last, unless they are what limits. A run without windows has recorded causes alone. `remedies`: what an experiment has
     tried. A measured gain replaces the estimate. A cause whose remedy brings nothing is none: its gain is known to be below LEAST_GAIN, or
-    an experiment has shown none."""
+    an experiment has shown none. Remedies of causes that are not here, as another release may have them, are left out."""
     causes, not_measured = [], []
     for code, check in CAUSES.items():
         if not observation.count and check.observable != "recorded":
@@ -73,7 +73,7 @@ def find_causes(
             continue
         if cause is not None:
             causes.append(cause)
-    tried = {remedy.code: remedy for remedy in remedies}
+    tried = {remedy.code: remedy for remedy in remedies if remedy.code in CAUSES}
     known = [_with_measured_gain(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in causes]
     more = [
         _cause_of_experiment(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0
