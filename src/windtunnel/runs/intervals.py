@@ -13,6 +13,9 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.registry.percentiles import DECIDING
 from windtunnel.stats.quantile import quantile_of
 
+MOST_LOST = 1 << 40
+"""Messages that a window lost: more, as a damaged record may have, are as many. An engine needs hours for them."""
+
 
 @dataclass(frozen=True)
 class PercentileRow:
@@ -61,7 +64,7 @@ def _rows(name: str, windows: Sequence[WorkloadWindow]) -> Iterator[PercentileRo
     for row, histogram in zip(counts, histograms, strict=True):
         for lowest, count in histogram.counts if histogram else ():
             row[places[lowest]] = count
-    lost = np.array([window.lost for window in windows], dtype=np.int64)
+    lost = np.array([min(window.lost, MOST_LOST) for window in windows], dtype=np.int64)
     bits = next(histogram.bits for histogram in histograms if histogram)
     most = max(histogram.max or 0 for histogram in histograms if histogram)
     for percentile in DECIDING:

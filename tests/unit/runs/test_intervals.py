@@ -67,6 +67,10 @@ def test_few_windows_have_none_and_lost_messages_bound_none(tmp_path):
     assert [row.percentile for row in percentile_rows(losing)] == ["p50", "p90"]
 
 
+def test_more_lost_messages_than_a_counter_holds_bound_none(tmp_path):
+    assert percentile_rows(run_of(tmp_path, [spread(seed) for seed in range(1, 21)], lost=10**40)) == []
+
+
 def test_a_run_without_windows_has_none(tmp_path):
     run = execute(tmp_path / "run", *RUNS["both sides"])
     run.windows.update({name: [w for w in of if not isinstance(w, Window)] for name, of in run.windows.items()})
