@@ -135,7 +135,7 @@ def rows_of(
         known |= _stage_values(row)
     parts: dict[str, dict[str, Any]] = {}
     for part in part_modules("rows"):
-        for workload, row in part.by_workload(summary.parts.get(part.NAME, ())).items():
+        for workload, row in part.by_workload(summary.parts[part.NAME]).items():
             values = {name: metric.of(row) for name, metric in _in_table(part.NOUN).items()}
             parts[workload] = parts.get(workload, {}) | values
     rows = [

@@ -90,7 +90,7 @@ def _by_telemetry(target: list[str], request: Request, out: Path | None, listene
             release = telemetry.release()
             writer = ObservedRunWriter(out or new_directory(application.name), application, release, "telemetry")
             reasons = _windows(writer, telemetry, request, interrupts, listener)
-            return Observation(writer.finish(reasons, telemetry.tsc_hz), interrupts.count > 0)
+            return Observation(writer.finish(reasons, telemetry.tsc_hz), interrupts.count > 0, writer.held)
     except ProcessLookupError:
         raise UserError(f"{application.name}: it ended before it was observed", remedy="see its own output") from None
 
