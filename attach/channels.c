@@ -112,6 +112,7 @@ struct wt_attach_channel *wt_enter_channel(struct wt_thread *self, const void *q
         __atomic_store_n(&channel->thread, self->tid, __ATOMIC_RELEASE);
     }
     give_lock();
+    if (direction == WT_ATTACH_RX) self->receives = 1;
     uint64_t i = (uint64_t)queue >> 6 ^ (uint64_t)queue >> 13 ^ direction;
     while (self->slots[i % WT_SLOTS].key) i++;
     self->slots[i % WT_SLOTS].key = (uint64_t)queue | (uint64_t)(port * 2 + direction + 1) << 48;

@@ -39,6 +39,7 @@ struct wt_thread {
     uint32_t gap;      /* rx calls until the next timed block */
     uint32_t in_block; /* turns begun of the block; 0: no block */
     uint32_t filled;   /* slots */
+    uint32_t receives; /* 1: it has received from a port */
     uint64_t random;
     struct wt_turn turn;
     struct {

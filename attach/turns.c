@@ -84,12 +84,13 @@ RARE static uint16_t receive_timed(struct wt_thread *self, struct wt_attach_chan
     return got;
 }
 
-/* Makes the receive call longer. Whatever the observer asked for, a call waits 1 ms at most, and none after
+/* Makes a call longer. Whatever the observer asked for, a call waits 1 ms at most, and none after
  * the time that it named, nor without a lease. */
-RARE static void wait_on_purpose(struct wt_thread *self, struct wt_attach_channel *channel, uint32_t got) {
+RARE static void wait_on_purpose(struct wt_thread *self, struct wt_attach_channel *channel,
+                                 uint32_t packets) {
     const uint64_t start = wt_ticks();
     if (start >= __atomic_load_n(&wt_settings.delay_until, __ATOMIC_ACQUIRE)) return;
-    const uint64_t asked = wt_read(&wt_settings.fill_ticks) + wt_read(&wt_settings.delay_ticks) * got;
+    const uint64_t asked = wt_read(&wt_settings.fill_ticks) + wt_read(&wt_settings.delay_ticks) * packets;
     const uint64_t most = wt_read(&wt_settings.delay_most), ticks = asked < most ? asked : most;
     uint64_t now = start;
     while (now - start < ticks) {
@@ -135,7 +136,7 @@ uint16_t wt_send(void *queue, void **packets, uint16_t most, wt_burst driver, un
         rarely(!(channel = wt_channel_of(self, queue, port, WT_ATTACH_TX))))
         return driver(queue, packets, most);
 
-    const bool timed = self->depth++ == 0 && self->in_block;
+    const bool outer = self->depth++ == 0, timed = outer && self->in_block;
     const uint64_t start = timed ? wt_ticks() : 0;
     const uint16_t sent = modes() & WT_ATTACH_LATENCY ? send_watched(driver, queue, packets, most)
                                                       : driver(queue, packets, most);
@@ -143,5 +144,8 @@ uint16_t wt_send(void *queue, void **packets, uint16_t most, wt_burst driver, un
     self->depth--;
     count(channel, most, sent, most);
     if (rarely(sent < most)) wt_add(&channel->refused, most - sent);
+    /* what is behind another thread has no receive call to delay */
+    if (rarely(wt_read(&wt_settings.delay_thread) == self->tid) && outer && !self->receives)
+        wait_on_purpose(self, channel, most);
     return sent;
 }

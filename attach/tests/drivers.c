@@ -13,9 +13,9 @@ __thread struct lcore *self;
 char rte_eth_fp_ops[PORTS][128] __attribute__((aligned(64)));
 __thread unsigned per_lcore__lcore_id = 0xffffffff;
 
-static struct key keys[] = {{"ports", 2}, {"lcores", 1}, {"burst", 0},   {"take", 64},
-                            {"rx_us", 0}, {"app_us", 0}, {"tx_us", 0},   {"swap", 1},
-                            {"other", 0}, {"bytes", 64}, {"control", 0}, {NULL, 0}};
+static struct key keys[] = {{"ports", 2},   {"lcores", 1}, {"burst", 0}, {"take", 64}, {"rx_us", 0},
+                            {"app_us", 0},  {"tx_us", 0},  {"swap", 1},  {"other", 0}, {"bytes", 64},
+                            {"control", 0}, {"sender", 0}, {NULL, 0}};
 
 uint64_t value_of(const char *name) { return value_in(keys, name); }
 bool take_key(const char *argument) { return set_key(keys, argument); }

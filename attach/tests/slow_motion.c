@@ -13,7 +13,7 @@
  *   quit
  * Keys: ports lcores burst (0: 0, 1, 2 ... 40 in turn) take (tx takes so many at most) rx_us
  * app_us tx_us swap (1: swaps addresses) other (1: other bytes are sent in the same mbufs) bytes (length of a
- * frame) control (bits, see control_threads.h). */
+ * frame) control (bits, see control_threads.h) sender (1: the last lcore receives nothing and sends). */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -49,7 +49,19 @@ static void work_on(struct mbuf *packet) {
     if (value_of("other")) frame[40]++;
 }
 
+/* What an lcore behind a ring does: it sends packets that it has not received from a port. */
+static void send_alone(void) {
+    void *packets[MOST];
+    const uint16_t burst = (uint16_t)value_of("burst");
+    for (uint16_t i = 0; i < burst; i++) packets[i] = &self->mbufs[i];
+    call(0, true, packets, burst);
+}
+
 static void turn(void) {
+    if (value_of("sender") && self->index + 1 == value_of("lcores")) {
+        send_alone();
+        return;
+    }
     for (unsigned port = 0; port < value_of("ports"); port++) {
         void *packets[MOST];
         const uint16_t got = call(port, false, packets, MOST);

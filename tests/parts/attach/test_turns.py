@@ -126,6 +126,19 @@ def test_a_delay_is_for_each_packet_of_one_thread_and_for_as_long_as_it_was_aske
         assert bool(channel["delayed_ticks"]) == (thread == first)
 
 
+def test_a_thread_that_receives_from_no_port_is_delayed_where_it_sends() -> None:
+    with application(ports=1, lcores=2, burst=8, sender=1) as app:
+        lcores = [int(tid) for tid in app.tids() if tid != str(app.pid) and app.comm(tid) != "wt-attach"]
+        _, counted = observe_wrapped(app, "run 100")
+        (sender,) = set(lcores) - {c["thread"] for c in counted["channel"] if c["direction"] == RX}
+        _, page = observe_wrapped(
+            app, "run 500", delay_thread=sender, delay_ticks=1000, delay_ms=60_000, **{"for": 1500}
+        )
+    delayed = {(c["thread"], c["direction"]): c["delayed_ticks"] for c in page["channel"]}
+    assert delayed.pop((sender, TX)) >= 500 * 8 * 1000
+    assert set(delayed.values()) == {0}
+
+
 def test_a_call_is_delayed_by_a_millisecond_at_most() -> None:
     with application(ports=1, burst=8) as app:
         (lcore,) = [tid for tid in app.tids() if tid != str(app.pid) and app.comm(tid) != "wt-attach"]
