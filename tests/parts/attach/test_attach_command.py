@@ -200,3 +200,32 @@ def test_the_list_has_it(tmp_path):
     with application(preload=False, control=ALL_THREADS) as app:
         listed = documents(attach("--list", "--json", cwd=tmp_path))
     assert [entry["pid"] for entry in listed if entry["pid"] == app.pid] == [app.pid]
+
+
+def test_experiments_are_made_and_what_shows_nothing_says_why(tmp_path):
+    """Bursts of 8 of 40 that are asked for, and no call without a packet: there is nothing to fill, and each thread can be delayed."""
+    with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        done = attach(
+            app.pid, "--for", "1s", "--window", "100ms", "--causal", "--headroom", "--out", "run", cwd=tmp_path
+        )
+        app.tell("halt")
+        assert app.foreign() == 0
+    steps = [json.loads(line) for line in (tmp_path / "run/experiments.jsonl").read_text().splitlines()]
+    causal = [step for step in steps if step["kind"] == "causal"]
+    assert len({step["thread"] for step in causal}) == 3  # both, and none
+    assert all((step["delay_ns"] > 0) == (step["thread"] > 0) for step in causal)
+    assert {step["kind"] for step in steps} == {"causal", "not shown"}
+    assert "slope" in done.stdout
+    assert "no idle time to fill" in done.stdout
+
+
+def test_the_child_of_an_application_that_had_the_probe_is_observed(tmp_path):
+    """A fork takes the library along, and neither its page nor its thread."""
+    with application(control=ALL_THREADS, **COSTS) as app:
+        child = int(app.tell("daemon")["daemon"])
+        try:
+            done = attach(child, "--for", "1s", "--window", "100ms", "--out", "run", "--json", cwd=tmp_path)
+        finally:
+            os.kill(child, signal.SIGKILL)
+    assert documents(done)["observed"]["pid"] == child

@@ -40,10 +40,6 @@ class Presence:
     period_us: int = 100_000
     timed_every: int = 64
 
-    @property
-    def share(self) -> float:
-        return self.on_us / self.period_us
-
 
 @contextmanager
 def opened(pid: int) -> Iterator[Page]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windtunnel.engine.find import find_engine, quickstart
 from windtunnel.errors import UserError
-from windtunnel.parts.attach.page import NAME
+from windtunnel.parts.attach.page import NAME, descriptor_of
 from windtunnel.parts.attach.processes import Application
 
 INJECTOR = "windtunnel-inject"
@@ -29,8 +29,9 @@ def library() -> Path:
 
 
 def inject(application: Application) -> None:
-    """Loads the probe into a running application; one that has it already stays as it is. Raises UserError with the injector's own words."""
-    if application.has_probe:
+    """Loads the probe into a running application; one whose probe runs already stays as it is. The child of a
+    fork has the library and no probe that runs: the injector starts it. Raises UserError with the injector's own words."""
+    if descriptor_of(application.pid) is not None:
         return
     if application.obstacle:
         raise UserError(
