@@ -18,6 +18,8 @@ KERNEL_IP, ENGINE_IP = "10.77.0.1", "10.77.0.2"
 ETH_P_ALL = 3
 CLONE_NEWNET = 0x40000000
 """Of <sched.h>; os.setns comes with Python 3.12."""
+SO_RCVBUFFORCE = 33
+"""Of <asm-generic/socket.h>: not limited by rmem_max."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,12 @@ class Namespace:
         return subprocess.run(inside, check=True, capture_output=True, text=True, timeout=60).stdout
 
     def udp(self, ip: str = "", port: int = 0) -> socket.socket:
-        """A UDP socket that lives inside, of the family of `ip`, with two seconds of patience."""
+        """A UDP socket that lives inside, of the family of `ip`, with two seconds of patience, and with room for what comes while its reader has no CPU."""
 
         def make() -> socket.socket:
             _enter(self.name)
             made = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_DGRAM)
+            made.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
             made.bind((ip, port))
             made.settimeout(2)
             return made
