@@ -207,7 +207,18 @@ def test_experiments_are_made_and_what_shows_nothing_says_why(tmp_path):
     with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
         done = attach(
-            app.pid, "--for", "1s", "--window", "100ms", "--causal", "--headroom", "--out", "run", cwd=tmp_path
+            app.pid,
+            "--for",
+            "1s",
+            "--window",
+            "100ms",
+            "--present",
+            "1",
+            "--causal",
+            "--headroom",
+            "--out",
+            "run",
+            cwd=tmp_path,
         )
         app.tell("halt")
         assert app.foreign() == 0
