@@ -20,6 +20,7 @@ from importing import imported
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from sample_runs import execute, first_windows
+from variant_tools import variants_of
 
 import windtunnel as library
 from windtunnel.engine.histogram import Histogram
@@ -35,7 +36,12 @@ from windtunnel.schemas.generate import CHECKOUT
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
-POSITIONS = {"worker": len(sample.plan().workers), "workload": len(sample.plan().workloads)}
+PLAN = sample.plan().model_copy(update={"variants": variants_of(2)})
+POSITIONS = {
+    "worker": len(PLAN.workers),
+    "workload": len(PLAN.workloads),
+    "variant": len(PLAN.variants.variants),
+}
 """Fields that name something in the plan, and how many of it there are."""
 
 
@@ -79,7 +85,7 @@ def values_of(kind, lowest: int = 0, highest: int = 2**64 - 1) -> st.SearchStrat
 def run(tmp_path_factory):
     """With four windows, which are 5,000 rows."""
     place = tmp_path_factory.mktemp("export") / "run"
-    return execute(place, [sample.plan()], ["windtunnel"], lines=lambda plan: first_windows(plan, 4)).path
+    return execute(place, [PLAN], ["windtunnel"], lines=lambda plan: first_windows(plan, 4)).path
 
 
 @pytest.fixture(scope="module")
