@@ -13,7 +13,10 @@ FILES = {
     "setup/lib.sh": 'build_engine() { echo "build $1" >>log; }\n',
     "src/windtunnel/part_registry.py": 'PARTS = [\n    "sums",\n    "means",\n    "maxima",\n]\n',
     "src/windtunnel/parts/sums/__init__.py": "",
-    "src/windtunnel/parts/sums/catalogue.py": 'SCENARIOS = {"Sums": ("sum",)}\nSTUDIES = {}\nFILES = ("docs/sums.md", "bench/sums.py")\n',
+    "src/windtunnel/parts/sums/catalogue.py": 'SCENARIOS = {"Sums": ("sum",)}\nSTUDIES = {}\n'
+    'FILES = ("docs/sums.md", "bench/sums.py")\nFOLDERS = ("sums",)\n',
+    "meson.build": "subdir('sums')\nsubdir('engine')\n",
+    "sums/meson.build": "",
     "src/windtunnel/parts/means/plan.py": "from windtunnel.parts.sums.plan import Sum\n",
     "src/windtunnel/parts/maxima/plan.py": '"""As windtunnel.parts.sums, but with other numbers."""\n',
     "engine/parts/meson.build": "parts = [\n  'sums',\n  'maxima',\n]\n",
@@ -65,12 +68,17 @@ def test_a_part_is_taken_out_with_all_that_it_has_and_with_those_that_use_it(che
     done = remove(checkout, "sums")
     assert (done.returncode, done.stdout, done.stderr) == (0, "taking out: sums, means\n", "")
     gone = [name for name in FILES if not (checkout / name).exists()]
-    assert gone == [name for name in FILES if "/sums" in name or "/means" in name or name.startswith("scenarios/sum.")]
+    assert gone == [
+        name
+        for name in FILES
+        if "sums/" in name or "/sums" in name or "/means" in name or name.startswith("scenarios/sum.")
+    ]
     assert not list(checkout.glob("*/parts/sums")) and not list(checkout.glob("*/*/parts/means"))
     left = {name: (checkout / name).read_text() for name in FILES if name not in gone}
     changed = {name: text for name, text in left.items() if text != FILES[name]}
     assert changed == {
         "src/windtunnel/part_registry.py": 'PARTS = [\n    "maxima",\n]\n',
+        "meson.build": "subdir('engine')\n",
         "engine/parts/meson.build": "parts = [\n  'maxima',\n]\n",
         "mkdocs.yml": "nav:\n  - Home: index.md\n",
         "pyproject.toml": 'maxima = "windtunnel.parts.maxima:app"\ndependencies = [\n  "other>=2",\n]\n'
