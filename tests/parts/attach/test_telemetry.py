@@ -19,8 +19,8 @@ from windtunnel.results.run.document import run_document
 class Server:
     """Answers commands one after the other, as its table has them; what is callable is called."""
 
-    def __init__(self, directory, answers):
-        self.answers = {"/info": {"version": "DPDK 22.11.11"}, "/ethdev/list": [0]} | answers
+    def __init__(self, directory, responses):
+        self.responses = {"/info": {"version": "DPDK 22.11.11"}, "/ethdev/list": [0]} | responses
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(str(directory / "dpdk_telemetry.v2"))
         self._listening.listen()
@@ -32,13 +32,13 @@ class Server:
         with connection:
             connection.send(json.dumps({"version": "DPDK 22.11.11", "pid": 7, "max_output_len": 16384}).encode())
             while command := connection.recv(1024).decode():
-                answer = self.answers[command]
-                answer = answer() if callable(answer) else answer
-                if answer is None:
+                response = self.responses[command]
+                response = response() if callable(response) else response
+                if response is None:
                     return
-                if not isinstance(answer, bytes):
-                    answer = json.dumps({command.partition(",")[0]: answer}).encode()
-                connection.send(answer)
+                if not isinstance(response, bytes):
+                    response = json.dumps({command.partition(",")[0]: response}).encode()
+                connection.send(response)
 
     def close(self):
         self._listening.close()
@@ -46,23 +46,23 @@ class Server:
 
 
 def counting(step, **others):
-    """Counters that grow by `step` with each answer."""
+    """Counters that grow by `step` with each response."""
     value = {"at": 0}
 
-    def answer():
+    def respond():
         value["at"] += step
         return dict.fromkeys(STATISTICS, value["at"]) | others
 
-    return answer
+    return respond
 
 
 @pytest.fixture
 def application(tmp_path):
     servers = []
 
-    def of(**answers):
+    def of(**responses):
         servers.append(
-            Server(tmp_path, {f"/ethdev/{name.replace('_', ',')}": answer for name, answer in answers.items()})
+            Server(tmp_path, {f"/ethdev/{name.replace('_', ',')}": response for name, response in responses.items()})
         )
         return Application(pid=7, command=("/opt/broker",), release="22.11", prefix="rte", runtime=tmp_path)
 
@@ -84,21 +84,21 @@ def test_counters_that_were_set_back_are_not_known(application):
         assert telemetry.window().ports[0].opackets is None
 
 
-@pytest.mark.parametrize("answer", [[], {}, "words", {"ipackets": -1}, {"ipackets": "many"}, {"ipackets": 1.5}])
-def test_counters_that_are_none_are_not_known(application, answer):
-    with Telemetry(application(stats_0=answer)) as telemetry:
+@pytest.mark.parametrize("response", [[], {}, "words", {"ipackets": -1}, {"ipackets": "many"}, {"ipackets": 1.5}])
+def test_counters_that_are_none_are_not_known(application, response):
+    with Telemetry(application(stats_0=response)) as telemetry:
         assert telemetry.window().ports[0].ipackets is None
 
 
-@pytest.mark.parametrize("answer", [{}, "words", ["0"], [True], list(range(2000)), b"not json", b"[" * 5000, b"{}"])
-def test_what_is_no_list_of_ports_is_refused_in_words(application, answer):
+@pytest.mark.parametrize("response", [{}, "words", ["0"], [True], list(range(2000)), b"not json", b"[" * 5000, b"{}"])
+def test_what_is_no_list_of_ports_is_refused_in_words(application, response):
     with pytest.raises(UserError, match="telemetry"):
-        Telemetry(application(list=answer, stats_0=counting(1)))
+        Telemetry(application(list=response, stats_0=counting(1)))
 
 
 def test_an_application_that_ends_is_said(application):
-    answers = iter([counting(1)(), None])
-    with Telemetry(application(stats_0=lambda: next(answers))) as telemetry, pytest.raises(ProcessLookupError):
+    responses = iter([counting(1)(), None])
+    with Telemetry(application(stats_0=lambda: next(responses))) as telemetry, pytest.raises(ProcessLookupError):
         telemetry.window()
 
 

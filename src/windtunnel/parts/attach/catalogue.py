@@ -3,8 +3,10 @@
 SCENARIOS: dict[str, tuple[str, ...]] = {}
 STUDIES: dict[str, tuple[str, ...]] = {}
 FILES = (
+    "bench/attach.py",
     "docs/explanation/attach.md",
     "docs/how-to/attach.md",
+    "docs/measurements/attach.md",
     "docs/tutorials/why-is-my-data-plane-slow.md",
 )
 FOLDERS = ("attach",)

@@ -84,15 +84,15 @@ class Telemetry:
     def _ask(self, command: str) -> Any:
         try:
             self._socket.send(command.encode())
-            answer = self._socket.recv(MOST_BYTES)
+            response = self._socket.recv(MOST_BYTES)
         except TimeoutError:
             raise self._refusal("its telemetry does not answer", "see whether it is stopped") from None
         except OSError:
             raise ProcessLookupError(self._name) from None
-        if not answer:
+        if not response:
             raise ProcessLookupError(self._name)
         try:
-            return json.loads(answer)[command.partition(",")[0]]
+            return json.loads(response)[command.partition(",")[0]]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._refusal(
                 f"its telemetry answers {command} otherwise than DPDK", "see dpdk-telemetry.py"
@@ -102,9 +102,9 @@ class Telemetry:
         return UserError(f"{self._name}: {why}", remedy=remedy)
 
 
-def _counters(answer: Any) -> dict[str, int]:
+def _counters(response: Any) -> dict[str, int]:
     """The counters that are known, and those alone."""
-    values = answer if isinstance(answer, dict) else {}
+    values = response if isinstance(response, dict) else {}
     return {name: value for name in STATISTICS if type(value := values.get(name)) is int and value >= 0}
 
 
