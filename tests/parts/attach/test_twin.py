@@ -9,7 +9,7 @@ from windtunnel.errors import UserError
 from windtunnel.parts.attach import twin as twins
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.processes import Application
-from windtunnel.parts.attach.twin import Line, emulation_line, twin_of
+from windtunnel.parts.attach.twin import BurstPrice, emulation_line, twin_of
 from windtunnel.parts.attach.twin_document import twin_document
 from windtunnel.results.markdown import render
 
@@ -58,7 +58,7 @@ def test_the_emulation_is_a_line_through_two_bursts(emulation):
 
 
 def test_an_application_of_single_packets_has_no_price_a_burst(emulation):
-    assert emulation_line(60, 1) == Line(0.0, 45.0)
+    assert emulation_line(60, 1) == BurstPrice(0.0, 45.0)
 
 
 def test_the_handler_takes_what_the_emulation_does_not(observed, emulation):

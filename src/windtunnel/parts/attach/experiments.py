@@ -20,8 +20,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from windtunnel.engine.line_model import Line
 from windtunnel.finding import NotMeasured
-from windtunnel.parts.attach.lines import Count, Line, WindowLine
+from windtunnel.parts.attach.lines import Count, WindowLine
 from windtunnel.parts.attach.observer import Observer
 from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.thread_metrics import Thread

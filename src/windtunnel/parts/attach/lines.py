@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from windtunnel.engine.line_model import Line
 from windtunnel.parts.attach.page import BURSTS, CHANNELS, DELAYS, PORTS
 
 LEAST_WINDOWS = 5
@@ -19,10 +20,6 @@ Calls = dict[Annotated[int, Field(ge=0, lt=BURSTS)], Count]
 Delays = dict[Annotated[int, Field(ge=0, lt=DELAYS)], Count]
 """Bin of a delay -> packets."""
 ThreadNumber = Annotated[int, Field(gt=0, lt=1 << 32)]
-
-
-class Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class TurnsLine(Line):

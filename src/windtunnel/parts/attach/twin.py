@@ -35,7 +35,7 @@ LEAST_NS = 1e-3
 
 
 @dataclass(frozen=True)
-class Line:
+class BurstPrice:
     """ns a burst, and a packet of it."""
 
     burst: float
@@ -53,7 +53,7 @@ class Twin:
     program: str
     burst: int
     """The most packets that its threads ask for."""
-    lines: dict[str, Line]
+    lines: dict[str, BurstPrice]
     """Thread -> what its turns take, the drivers included."""
     text: str
     """The scenario."""
@@ -74,22 +74,22 @@ def twin_of(run: Run) -> Twin:
         )
     frame, burst = round(observed.frame_bytes or LEAST_FRAME), max(thread.asked for thread in receiving)
     emulation = emulation_line(frame, burst)
-    handlers = [Line(line.burst - emulation.burst, line.packet - emulation.packet) for line in lines.values()]
+    handlers = [BurstPrice(line.burst - emulation.burst, line.packet - emulation.packet) for line in lines.values()]
     data = scenario_of(frame, burst, handlers, observed.tsc_hz, PHASES) | {"title": f"Twin of {observed.program}"}
     question = f"What would {observed.program} do if ...? Its twin, from {run.path}"
     notes = [*_notes(receiving, lines), *_notes_on_emulation(emulation, handlers, burst)]
     return Twin(observed.program, burst, lines, text_of(question, notes, data))
 
 
-def line_of(thread: Thread) -> Line | None:
+def line_of(thread: Thread) -> BurstPrice | None:
     """What a turn of the thread takes; of bursts of one size all of it is the packets'. None: no turn with packets was timed."""
     line = None if thread.no_line else thread.line()
     if line is not None:
-        return Line(*(ticks * thread.tick_ns for ticks in line))
-    return Line(0.0, thread.cost.all.mean) if thread.cost.all else None
+        return BurstPrice(*(ticks * thread.tick_ns for ticks in line))
+    return BurstPrice(0.0, thread.cost.all.mean) if thread.cost.all else None
 
 
-def _notes(threads: Sequence[Thread], lines: Mapping[str, Line]) -> list[str]:
+def _notes(threads: Sequence[Thread], lines: Mapping[str, BurstPrice]) -> list[str]:
     return [
         f"{thread.name} takes {line.burst:.1f} ns a burst and {line.packet:.1f} ns a packet, its drivers included"
         + (f" ({thread.no_line})" if thread.no_line else "")
@@ -98,7 +98,7 @@ def _notes(threads: Sequence[Thread], lines: Mapping[str, Line]) -> list[str]:
     ]
 
 
-def _notes_on_emulation(emulation: Line, handlers: Sequence[Line], burst: int) -> Iterator[str]:
+def _notes_on_emulation(emulation: BurstPrice, handlers: Sequence[BurstPrice], burst: int) -> Iterator[str]:
     yield (
         f"the emulation itself takes {emulation.burst:.1f} ns a burst and {emulation.packet:.1f} ns a packet on this host, at bursts of {burst}: "
         "the handler takes the rest"
@@ -107,19 +107,19 @@ def _notes_on_emulation(emulation: Line, handlers: Sequence[Line], burst: int) -
         yield "the emulation takes more than the application: the handler takes nothing, and the twin is slower"
 
 
-def emulation_line(frame: int, size: int) -> Line:
+def emulation_line(frame: int, size: int) -> BurstPrice:
     """What the emulation takes for itself, by two short runs on this host. Raises UserError if these do not measure."""
     sizes = (size, max(size // SMALL, 1))
     costs = [_emulation_ns(frame, burst) for burst in sizes]
     if sizes[0] == sizes[1]:
-        return Line(0.0, costs[0])
+        return BurstPrice(0.0, costs[0])
     burst = (costs[1] - costs[0]) / (1 / sizes[1] - 1 / sizes[0])
-    return Line(max(burst, 0.0), costs[0] - max(burst, 0.0) / sizes[0])
+    return BurstPrice(max(burst, 0.0), costs[0] - max(burst, 0.0) / sizes[0])
 
 
 def _emulation_ns(frame: int, burst: int) -> float:
     text = text_of(
-        "What does the emulation itself take?", [], scenario_of(frame, burst, [Line(0.0, 0.0)], 1e9, CALIBRATION)
+        "What does the emulation itself take?", [], scenario_of(frame, burst, [BurstPrice(0.0, 0.0)], 1e9, CALIBRATION)
     )
     with tempfile.TemporaryDirectory(prefix="windtunnel-twin-", dir=for_temporary()) as directory:
         file = Path(directory) / "emulation.toml"
@@ -146,7 +146,9 @@ def run_of(file: Path, directory: Path) -> Run:
         return execute(spec, directory, interrupts).kept_run()
 
 
-def scenario_of(frame: int, burst: int, lines: Sequence[Line], tsc_hz: float, phases: dict[str, str]) -> dict[str, Any]:
+def scenario_of(
+    frame: int, burst: int, lines: Sequence[BurstPrice], tsc_hz: float, phases: dict[str, str]
+) -> dict[str, Any]:
     """The scenario's data: a workload of one queue for each thread."""
     ticks = tsc_hz / 1e9
     options = [
