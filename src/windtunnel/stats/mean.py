@@ -12,7 +12,6 @@ Only numpy is used: a run asks for the interval of its own windows, and an impor
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -87,17 +86,24 @@ def step_of(values: Sequence[float] | Series, at: int, since: int | None = None,
     return Estimate(step, step - margin, step + margin)
 
 
+def neighbours(parts: Sequence[Part]) -> list[Sequence[Part]]:
+    """The groups of parts in a row that `jackknife` leaves out: at most MOST_GROUPS. What is summed over each of them beforehand gives the
+    same interval, and takes no longer if there are many parts."""
+    count = min(len(parts), MOST_GROUPS)
+    return [parts[len(parts) * n // count : len(parts) * (n + 1) // count] for n in range(count)]
+
+
 def jackknife(
     parts: Sequence[Part], statistic: Callable[[Sequence[Part]], float | None], level: float = SHOWN
 ) -> Estimate | None:
     """A statistic of all parts together, which are in the order of time, and its interval. The mean of its pseudo-values, each of which is
     what a group of neighbours adds (J. W. Tukey, 1958), is a mean of a dependent series. Without an interval if a group cannot be left out.
     None: the statistic is."""
-    whole, count = statistic(parts), min(len(parts), MOST_GROUPS)
+    whole, groups = statistic(parts), neighbours(parts)
+    count = len(groups)
     if whole is None or count < LEAST:
         return None if whole is None else Estimate(whole)
-    edges = [len(parts) * n // count for n in range(count + 1)]
-    without = [statistic([*parts[:first], *parts[end:]]) for first, end in pairwise(edges)]
+    without = [statistic([part for group in (*groups[:n], *groups[n + 1 :]) for part in group]) for n in range(count)]
     if any(value is None for value in without):
         return Estimate(whole)
     added = mean_of(count * whole - (count - 1) * np.array(without, dtype=float), level)

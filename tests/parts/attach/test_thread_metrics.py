@@ -35,7 +35,7 @@ def test_what_reading_the_clock_takes_is_taken_off_by_the_time_on_the_cpu():
 @given(burst=st.integers(0, 2000), packet=st.integers(20, 400), clock=st.integers(0, 100))
 def test_the_line_of_varied_bursts_is_found(burst, packet, clock):
     thread = thread_of(busy_windows(VARIED, burst=burst, packet=packet, clock=clock, count=6))
-    found_burst, found_packet = thread.line()
+    found_burst, found_packet = thread.line
     assert found_packet == pytest.approx(packet, rel=0.02, abs=1)
     assert found_burst == pytest.approx(burst, rel=0.05, abs=25)
     expected = 32 * TSC_HZ / (burst + 32 * packet)

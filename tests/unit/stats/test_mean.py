@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 from simulated import ar1
 
-from windtunnel.stats.mean import DECIDING, LEAST, jackknife, mean_of
+from windtunnel.stats.mean import DECIDING, LEAST, MOST_GROUPS, jackknife, mean_of, neighbours
 
 SERIES = 400
 
@@ -97,6 +97,21 @@ def test_the_jackknife_of_a_ratio_holds():
         )
         holds += found.low <= 7 <= found.high
     assert 0.91 <= holds / SERIES <= 0.99
+
+
+@given(st.lists(st.integers(1, 1000), max_size=200))
+def test_parts_that_were_summed_beforehand_have_the_same_interval(messages):
+    """A ratio of sums, whose denominators differ."""
+    parts = [np.array([n % 7, n]) for n in messages]
+
+    def share(some):
+        objects, total = sum(some)
+        return objects / total
+
+    summed = [sum(group) for group in neighbours(parts)]
+    if parts:
+        assert jackknife(summed, share) == jackknife(parts, share)
+    assert len(summed) == min(len(parts), MOST_GROUPS)
 
 
 def test_too_few_parts_have_no_interval_and_none_no_value():

@@ -77,7 +77,7 @@ def _mean(estimate: Estimate | None) -> str:
 
 
 def _line(thread: Thread) -> str:
-    line = None if thread.no_line else thread.line()
+    line = None if thread.no_line else thread.line
     if line is None:
         return fmt.DASH
     burst, packet = (ticks * thread.tick_ns for ticks in line)

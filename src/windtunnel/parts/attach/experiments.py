@@ -154,7 +154,7 @@ def _causal_line(window: WindowLine, number: int, thread: int, delay_ns: float) 
 def run_headroom(delays: Delays, thread: Thread, keep: Callable[[DelayLine], None]) -> None:
     """Delays the thread more and more, until it hardly has an empty call and its bursts are half full, and stays there for some windows. Raises
     NotMeasured if packets are missed before, or if there is nothing to fill."""
-    empty_ns = empty_turn_ns(thread)
+    empty_ns = thread.empty_turn_ns
     if empty_ns is None or thread.saturated:
         why = "it is saturated" if thread.saturated else "no call without a packet was timed"
         raise NotMeasured(f"it has no idle time to fill: {why}")
@@ -205,13 +205,6 @@ def _growth_ns(lines: Sequence[DelayLine]) -> float:
     burst = _burst(last)
     next_burst = min(2 * burst, FULL_SHARE * (last.asked or 0))
     return min(max(price[0] * (1 / burst - 1 / next_burst), 0.0), FIRST_SHARE * apart_ns)
-
-
-def empty_turn_ns(thread: Thread) -> float | None:
-    """Length of a turn that received nothing; None: none was timed."""
-    empty = [t for w in thread.windows for c in w.channels_of.get(thread.number, ()) for t in c.timed if not t.packets]
-    ticks = ratio(sum(line.ticks for line in empty), sum(line.turns for line in empty))
-    return None if ticks is None else ticks * thread.tick_ns
 
 
 def _headroom_line(window: WindowLine, number: int, thread: Thread, delay_ns: float, empty_ns: float) -> DelayLine:

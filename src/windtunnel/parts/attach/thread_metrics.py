@@ -6,16 +6,24 @@ an identity: all turns together last as long as the thread was on its CPU. For a
 the ports' own counters tell. What is too much is taken off again.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial, reduce
 from itertools import chain
+from operator import add as add_two
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from windtunnel.parts.attach.lines import ChannelLine, TurnsLine, WindowLine, counted
+from windtunnel.parts.attach.lines import ChannelLine, WindowLine, counted
+from windtunnel.parts.attach.page import BURSTS
 from windtunnel.runs.metrics import add, ratio
-from windtunnel.stats.mean import Estimate, jackknife
+from windtunnel.stats.mean import Estimate, jackknife, neighbours
+
+TIMED = ("turns", "rx_ticks", "application_ticks", "tx_ticks")
+"""What is summed of timed turns."""
+SIZES = np.arange(BURSTS)
 
 CLOCK_READS = {"rx": 0.25, "application": 0.5, "tx": 0.25}
 """Shares of the four readings of the clock in a turn: each part of it has those at which it begins and ends, half of each."""
@@ -40,6 +48,37 @@ class Cost:
     application: Estimate | None
     tx: Estimate | None
     all: Estimate | None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a thread did in windows in a row. Floats: sums of hostile counters fit."""
+
+    timed: NDArray[np.float64]
+    """[packets of the receive call, TIMED]: timed turns, and ticks in each part of them."""
+    calls: float
+    """Receive calls."""
+    packets: float
+    """Received."""
+    present_ticks: float
+    running_ticks: float
+    """Part of `present_ticks` in which it was on its CPU."""
+    absent_packets: float
+    """Received by its ports while the probe was absent."""
+    absent_running_ticks: float
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    @property
+    def turns(self) -> NDArray[np.float64]:
+        """Timed turns by packets of the receive call."""
+        return self.timed[:, 0]
+
+    @property
+    def ticks(self) -> NDArray[np.float64]:
+        """Ticks of the timed turns by packets of the receive call."""
+        return np.asarray(self.timed[:, 1:].sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -72,11 +111,11 @@ class Thread:
         """Packets of a receive call -> calls."""
         return add(channel.bursts for channel in self._channels(receives=True))
 
-    @property
+    @cached_property
     def mean_burst(self) -> float | None:
         """Packets of a receive call that received some."""
         calls = sum(count for size, count in self.bursts.items() if size)
-        return ratio(sum(channel.packets for channel in self._channels(receives=True)), calls)
+        return ratio(self._total.packets, calls)
 
     @property
     def empty_calls(self) -> float | None:
@@ -103,43 +142,41 @@ class Thread:
     @cached_property
     def rate(self) -> Estimate | None:
         """Packets received, a second of presence."""
-        return jackknife(self.windows, self._rate_in)
+        return self._estimate(self._rate_in)
 
     @cached_property
     def busy(self) -> Estimate | None:
         """Share of the time that turns with packets take."""
-        return jackknife(self.windows, self._busy_in)
+        return self._estimate(self._busy_in)
 
     @cached_property
     def cost(self) -> Cost:
-        parts = {part: jackknife(self.windows, partial(self._cost_in, parts=(part,))) for part in CLOCK_READS}
-        return Cost(**parts, all=jackknife(self.windows, partial(self._cost_in, parts=tuple(CLOCK_READS))))
+        parts = {part: self._estimate(partial(self._cost_in, parts=(part,))) for part in CLOCK_READS}
+        return Cost(**parts, all=self._estimate(partial(self._cost_in, parts=tuple(CLOCK_READS))))
 
     @cached_property
     def capacity(self) -> Estimate | None:
         """Packets a second at full bursts, by the line ns = a + b x packets of its turns; None: `no_line` says why there is none."""
-        return None if self.no_line else jackknife(self.windows, self._capacity_in)
+        return None if self.no_line else self._estimate(self._capacity_in)
 
     @cached_property
     def no_line(self) -> str | None:
         """Why its bursts do not tell a price a burst from a price a packet, as a sentence; None: they do."""
-        sizes = sorted(_weighty(self._turns(self.windows)))
+        sizes = _weighty(self._total)
         if len(sizes) < LEAST_SIZES or sizes[-1] < LEAST_RANGE * sizes[0]:
             return "its bursts hardly vary, so the price of a burst cannot be told from that of a packet"
         return None
 
-    def line(self, windows: Sequence[WindowLine] | None = None) -> tuple[float, float] | None:
+    @cached_property
+    def line(self) -> tuple[float, float] | None:
         """Ticks a burst and ticks a packet of its turns; None: too few sizes have turns."""
-        windows = self.windows if windows is None else windows
-        turns = _weighty(self._turns(windows))
-        if len(turns) < 2:
-            return None
-        clock = self._clock_ticks(windows)
-        sizes = np.array(list(turns), dtype=float)
-        counts = np.array([line.turns for line in turns.values()], dtype=float)
-        means = np.array([line.ticks for line in turns.values()], dtype=float) / counts - clock
-        a_packet, a_burst = np.polyfit(sizes, means, 1, w=np.sqrt(counts))
-        return float(a_burst), float(a_packet)
+        return self._line_in(self._total)
+
+    @cached_property
+    def empty_turn_ns(self) -> float | None:
+        """Length of a turn that received nothing; None: none was timed."""
+        ticks = ratio(self._total.ticks[0], self._total.turns[0])
+        return None if ticks is None else ticks * self.tick_ns
 
     def delays(self) -> dict[int, int]:
         """Bin of ticks from receive to transmit -> packets."""
@@ -150,63 +187,91 @@ class Thread:
         channels = chain.from_iterable(window.channels_of.get(self.number, ()) for window in chosen)
         return [channel for channel in channels if receives in (None, channel.receives)]
 
-    def _turns(self, windows: Sequence[WindowLine]) -> list[TurnsLine]:
-        return [turns for channel in self._channels(windows, receives=True) for turns in channel.timed]
+    @cached_property
+    def _groups(self) -> list[Totals]:
+        return [self._totals(windows) for windows in neighbours(self.windows)]
 
-    def _rate_in(self, windows: Sequence[WindowLine]) -> float | None:
-        packets = sum(channel.packets for channel in self._channels(windows, receives=True))
-        return ratio(packets, sum(w.present_ticks for w in windows) * self.tick_ns / 1e9)
+    @cached_property
+    def _total(self) -> Totals:
+        return _sum(self._groups)
 
-    def _busy_in(self, windows: Sequence[WindowLine]) -> float | None:
-        clock, turns = self._clock_ticks(windows), self._turns(windows)
-        busy = sum(line.ticks - clock * line.turns for line in turns if line.packets)
-        return ratio(busy, sum(line.ticks - clock * line.turns for line in turns))
+    def _estimate(self, statistic: Callable[[Totals], float | None]) -> Estimate | None:
+        return jackknife(self._groups, lambda groups: statistic(_sum(groups)))
 
-    def _cost_in(self, windows: Sequence[WindowLine], parts: Sequence[str]) -> float | None:
-        with_packets = [line for line in self._turns(windows) if line.packets]
-        ticks = sum(getattr(line, f"{part}_ticks") for line in with_packets for part in parts)
-        clock = self._clock_ticks(windows) * sum(CLOCK_READS[part] for part in parts)
-        packets = sum(line.packets * line.turns for line in with_packets)
-        return ratio((ticks - clock * sum(line.turns for line in with_packets)) * self.tick_ns, packets)
-
-    def _capacity_in(self, windows: Sequence[WindowLine]) -> float | None:
-        line = self.line(windows)
-        return None if line is None else ratio(self.asked * 1e9, (line[0] + self.asked * line[1]) * self.tick_ns)
-
-    def _clock_ticks(self, windows: Sequence[WindowLine]) -> float:
-        """By how many ticks a timed turn is longer than another one: what the probe takes in it. What it is compared with does not hold for a
-        thread that sleeps in its turns, so it is bounded."""
-        timed = self._turns(windows)
-        turns = sum(line.turns for line in timed)
-        other = self._turn_without_probe(windows) or self._turn_with_probe(windows)
-        if not turns or other is None:
-            return 0.0
-        return min(max(sum(line.ticks for line in timed) / turns - other, 0.0), MOST_CLOCK_TICKS)
-
-    def _turn_with_probe(self, windows: Sequence[WindowLine]) -> float | None:
-        """Mean ticks of a turn while the probe counts: all turns together last as long as the thread was on its CPU."""
-        turns = sum(channel.calls for channel in self._channels(windows, receives=True))
-        return ratio(sum(window.present_ticks * self._on_cpu(window) for window in windows), turns)
-
-    def _turn_without_probe(self, windows: Sequence[WindowLine]) -> float | None:
-        """Mean ticks of a turn while the probe is absent, by the ports' own counters: a saturated thread has a full burst in each. None: it is
-        not saturated, it shares a port with another thread, or a port has no counters."""
-        ports = {channel.port for channel in self._channels(receives=True)}
-        receivers = {number for window in windows for port in ports for number in window.receivers_of.get(port, ())}
-        if not self.saturated or not self.mean_burst or receivers - {self.number}:
-            return None
-        lines = [[line.absent for line in window.ports if line.port in ports] for window in windows]
-        packets = sum(phase.rx_packets for phases in lines for phase in phases)
-        ticks = sum(
-            max((p.ticks for p in phases), default=0) * self._on_cpu(w)
-            for w, phases in zip(windows, lines, strict=True)
+    def _totals(self, windows: Sequence[WindowLine]) -> Totals:
+        channels = self._channels(windows, receives=True)
+        timed = np.zeros((BURSTS, len(TIMED)))
+        for turns in chain.from_iterable(channel.timed for channel in channels):
+            timed[turns.packets] += [getattr(turns, name) for name in TIMED]
+        absent = [[line.absent for line in window.ports if line.port in self._ports] for window in windows]
+        running = [self._on_cpu(window) for window in windows]
+        absent_ticks = [max((phase.ticks for phase in phases), default=0) for phases in absent]
+        return Totals(
+            timed,
+            calls=sum(channel.calls for channel in channels),
+            packets=sum(channel.packets for channel in channels),
+            present_ticks=sum(window.present_ticks for window in windows),
+            running_ticks=sum(share * window.present_ticks for share, window in zip(running, windows, strict=True)),
+            absent_packets=sum(phase.rx_packets for phases in absent for phase in phases),
+            absent_running_ticks=sum(share * ticks for share, ticks in zip(running, absent_ticks, strict=True)),
         )
-        return ratio(ticks * self.mean_burst, packets)
+
+    @cached_property
+    def _ports(self) -> set[int]:
+        """From which it receives."""
+        return {channel.port for channel in self._channels(receives=True)}
+
+    @cached_property
+    def _shares_ports(self) -> bool:
+        receivers = (window.receivers_of.get(port, ()) for window in self.windows for port in self._ports)
+        return bool(set(chain.from_iterable(receivers)) - {self.number})
 
     def _on_cpu(self, window: WindowLine) -> float:
         """Share of the window in which the thread was on a CPU; 1 if the kernel does not say."""
         on_cpu = window.on_cpu_ns_of.get(self.number)
         return 1.0 if on_cpu is None else min(on_cpu / (window.end_ns - window.start_ns), 1.0)
+
+    def _rate_in(self, total: Totals) -> float | None:
+        return ratio(total.packets, total.present_ticks * self.tick_ns / 1e9)
+
+    def _busy_in(self, total: Totals) -> float | None:
+        ticks = total.ticks - self._clock_ticks(total) * total.turns
+        return ratio(ticks[1:].sum(), ticks.sum())
+
+    def _cost_in(self, total: Totals, parts: Sequence[str]) -> float | None:
+        ticks = sum(total.timed[1:, TIMED.index(f"{part}_ticks")].sum() for part in parts)
+        clock = self._clock_ticks(total) * sum(CLOCK_READS[part] for part in parts)
+        packets = float(SIZES @ total.turns)
+        return ratio((ticks - clock * total.turns[1:].sum()) * self.tick_ns, packets)
+
+    def _capacity_in(self, total: Totals) -> float | None:
+        line = self._line_in(total)
+        return None if line is None else ratio(self.asked * 1e9, (line[0] + self.asked * line[1]) * self.tick_ns)
+
+    def _line_in(self, total: Totals) -> tuple[float, float] | None:
+        sizes = _weighty(total)
+        if len(sizes) < 2:
+            return None
+        turns = total.turns[sizes]
+        means = total.ticks[sizes] / turns - self._clock_ticks(total)
+        a_packet, a_burst = np.polyfit(sizes, means, 1, w=np.sqrt(turns))
+        return float(a_burst), float(a_packet)
+
+    def _clock_ticks(self, total: Totals) -> float:
+        """By how many ticks a timed turn is longer than another one: what the probe takes in it. What it is compared with does not hold for a
+        thread that sleeps in its turns, so it is bounded."""
+        turns = total.turns.sum()
+        other = self._turn_without_probe(total) or ratio(total.running_ticks, total.calls)
+        if not turns or other is None:
+            return 0.0
+        return min(max(float(total.ticks.sum() / turns) - other, 0.0), MOST_CLOCK_TICKS)
+
+    def _turn_without_probe(self, total: Totals) -> float | None:
+        """Mean ticks of a turn while the probe is absent, by the ports' own counters: a saturated thread has a full burst in each. None: it is
+        not saturated, it shares a port with another thread, or a port has no counters."""
+        if not self.saturated or not self.mean_burst or self._shares_ports:
+            return None
+        return ratio(total.absent_running_ticks * self.mean_burst, total.absent_packets)
 
 
 def threads(windows: Sequence[WindowLine], tsc_hz: float) -> list[Thread]:
@@ -217,20 +282,11 @@ def threads(windows: Sequence[WindowLine], tsc_hz: float) -> list[Thread]:
     return sorted(found, key=lambda thread: (thread.lcore is None, thread.lcore or 0, thread.number))
 
 
-def _weighty(turns: Sequence[TurnsLine]) -> dict[int, TurnsLine]:
-    """Turns with packets by burst size, of sizes that enough of them have. More than 64 packets have no size of their own."""
-    by_size: dict[int, list[TurnsLine]] = {}
-    for line in turns:
-        if 0 < line.packets <= 64:
-            by_size.setdefault(line.packets, []).append(line)
-    summed = {size: _sum(size, lines) for size, lines in sorted(by_size.items())}
-    least = LEAST_SHARE * sum(line.turns for line in summed.values())
-    return {size: line for size, line in summed.items() if line.turns >= max(least, 1)}
+def _sum(totals: Sequence[Totals]) -> Totals:
+    return reduce(add_two, totals)
 
 
-def _sum(size: int, lines: Sequence[TurnsLine]) -> TurnsLine:
-    """Without the bounds of a line, because a sum may be above them."""
-    names = ("turns", "rx_ticks", "application_ticks", "tx_ticks")
-    return TurnsLine.model_construct(
-        packets=size, **{name: sum(getattr(line, name) for line in lines) for name in names}
-    )
+def _weighty(total: Totals) -> NDArray[np.int64]:
+    """Burst sizes with packets that enough of the timed turns have. More than 64 packets have no size of their own."""
+    turns = np.where((SIZES > 0) & (SIZES < BURSTS - 1), total.turns, 0)
+    return np.flatnonzero(turns >= max(LEAST_SHARE * turns.sum(), 1))

@@ -83,7 +83,7 @@ def twin_of(run: Run) -> Twin:
 
 def line_of(thread: Thread) -> BurstPrice | None:
     """What a turn of the thread takes; of bursts of one size all of it is the packets'. None: no turn with packets was timed."""
-    line = None if thread.no_line else thread.line()
+    line = None if thread.no_line else thread.line
     if line is not None:
         return BurstPrice(*(ticks * thread.tick_ns for ticks in line))
     return BurstPrice(0.0, thread.cost.all.mean) if thread.cost.all else None
