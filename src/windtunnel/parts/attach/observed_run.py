@@ -50,13 +50,12 @@ class ObservedRunWriter:
 
     def finish(self, reasons: Sequence[str], tsc_hz: float) -> Run:
         """Writes the verdict; the run as it is read back."""
-        left = sum(window.excluded is None for window in self.windows)
+        excluded = [window.excluded for window in self.windows if window.excluded is not None]
+        left = len(self.windows) - len(excluded)
         reasons = list(reasons)
         if left < LEAST_WINDOWS:
-            excluded = len(self.windows) - left
-            reasons.append(
-                f"windows: {left} of {len(self.windows)} are left, and {LEAST_WINDOWS} are needed; {excluded} were excluded"
-            )
+            why = f"; {len(excluded)} were excluded, the last one because {excluded[-1]}" if excluded else ""
+            reasons.append(f"windows: {left} of {len(self.windows)} are left, and {LEAST_WINDOWS} are needed{why}")
         with self.held.named():
             self._lines.close()
             self._save(Verdict(not reasons, reasons), datetime.now(UTC), tsc_hz)
