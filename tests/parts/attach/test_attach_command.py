@@ -186,6 +186,11 @@ def test_a_second_observer_is_refused(tmp_path):
         (("1", "--anyway"), "--causal"),
         (("--", "/nowhere/testpmd"), "cannot be started"),
         (("--", "/bin/true"), "before it had DPDK"),
+        (("1", "--pairs", "5"), "--against"),
+        (("testpmd", "--against", "new/testpmd"), "A is testpmd, which is no command"),
+        (("--against", "new/testpmd '", "--", "old/testpmd"), "No closing quotation"),
+        (("--against", "", "--", "old/testpmd"), "an empty command"),
+        (("--against", "b", "--telemetry", "--", "./a"), "leave out --telemetry"),
     ],
 )
 def test_bad_input_is_refused_in_words(tmp_path, arguments, words):
@@ -229,6 +234,24 @@ def test_experiments_are_made_and_what_shows_nothing_says_why(tmp_path):
     assert {step["kind"] for step in steps} == {"causal", "not shown"}
     assert "slope" in done.stdout
     assert "no idle time to fill" in done.stdout
+
+
+def test_two_commands_are_observed_in_turn(tmp_path):
+    """Its verdict is the host's matter: on a busy one too few windows are left."""
+    command = tmp_path / "slow_motion.sh"
+    keys = " ".join(f"{key}={value}" for key, value in (COSTS | {"control": ALL_THREADS}).items())
+    command.write_text(f"#!/bin/bash\nexec {SLOW_MOTION} {keys} < <(echo loop; exec sleep 5)\n")
+    command.chmod(0o755)
+    done = attach(
+        *("--for", "500ms", "--window", "100ms", "--pairs", "3", "--out", "runs", "--json"),
+        *("--against", str(command), "--", command),
+        cwd=tmp_path,
+    )
+    assert done.returncode in (0, 3), done.stderr
+    comparison = documents(done)
+    assert [point["judged"][0]["workload"] for point in comparison["points"]] == ["slow_motion"]
+    assert sorted(path.name for path in (tmp_path / "runs/b").iterdir()) == ["01", "02", "03"]
+    assert (tmp_path / "runs/report.html").is_file()
 
 
 def test_the_child_of_an_application_that_had_the_probe_is_observed(tmp_path):

@@ -75,8 +75,13 @@ def compare(
         if directory is not None:
             make_directory(directory)
     if directory is not None:
-        replace(directory / NAME, comparison.model_dump_json(indent=1) + "\n")
+        keep(comparison, directory)
     return comparison, directory
+
+
+def keep(comparison: Comparison, directory: Path) -> None:
+    """Writes it into the directory, as comparison.json."""
+    replace(directory / NAME, comparison.model_dump_json(indent=1) + "\n")
 
 
 def _pairs_ended_when_decided(a: Path, b: Path) -> PairedRuns | None:

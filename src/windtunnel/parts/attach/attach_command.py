@@ -1,5 +1,6 @@
 """windtunnel attach: observe a DPDK application of somebody else while it runs."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,8 @@ from windtunnel.cli.shared_options import Format, Json
 
 if TYPE_CHECKING:
     from windtunnel.parts.attach.session import Request
+
+PAIRS = 8
 
 
 def attach(
@@ -43,6 +46,18 @@ def attach(
             "--telemetry", help="Load nothing: ask the application's own telemetry alone, which has its ports."
         ),
     ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="COMMAND",
+            help="Observe this command and the one behind -- in turn, and compare them: is B, this one, slower than A?",
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option("--pairs", metavar="N", min=3, max=999, help="With --against: how often.", show_default="8"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<program>"),
@@ -58,9 +73,11 @@ def attach(
     a packet leaves the process. If this command is killed, the application is as it was within a second.
 
     A command behind -- is started with the probe in it, and ended with SIGTERM after --for. Give its path if it has no
-    arguments.
+    arguments. With --against both commands are started in turn, in pairs whose order is drawn, and compared as by
+    `windtunnel compare`.
 
-    Exit codes: 0 observed, 1 too few windows are left or the application has ended, 2 bad input, 130 interrupted.
+    Exit codes: 0 observed, 1 too few windows are left or the application has ended, 2 bad input, 130 interrupted; with --against also 3:
+    cannot tell.
 
     windtunnel attach --list
     windtunnel attach testpmd
@@ -69,8 +86,10 @@ def attach(
     windtunnel attach 4711 --causal --anyway
     windtunnel attach 4711 --telemetry
     windtunnel attach --for 5s -- dpdk-testpmd -l 0,1 --no-huge --no-pci --vdev net_null0 -- --forward-mode=macswap
+    windtunnel attach --for 5s --against 'new/broker -l 0,1' -- old/broker -l 0,1
     """
     from windtunnel.engine.verdict import INTERRUPTED, INVALID, VALID
+    from windtunnel.errors import UserError
     from windtunnel.parts.attach.list_document import json_text, list_document
     from windtunnel.parts.attach.live_table import live_table
     from windtunnel.parts.attach.processes import applications
@@ -80,9 +99,14 @@ def attach(
     from windtunnel.results.terminal.console import progress
 
     request = _request(for_, window, present, causal, headroom, anyway, telemetry)
+    if pairs is not None and against is None:
+        raise UserError("--pairs: it is of --against", remedy="add --against COMMAND, or leave it out")
     if list_ or not target:
         here = list(applications())
         print(json_text(here)) if json else show(list_document(here))
+        return
+    if against is not None:
+        _against(_command(against, target, telemetry), target, pairs or PAIRS, request, out, json)
         return
     with live_table(progress(), request.seconds) as listener:
         observed = observe(target, request, out, listener)
@@ -91,6 +115,52 @@ def attach(
     if observed.interrupted:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(VALID if observed.run.record.verdict.valid else INVALID)
+
+
+def _command(against: str, target: list[str], telemetry: bool) -> list[str]:
+    """The words of B. Raises UserError if it is no command, or if A is none."""
+    from windtunnel.errors import UserError
+
+    if telemetry:
+        raise UserError("--against starts both with the probe in them", remedy="leave out --telemetry")
+    if len(target) == 1 and "/" not in target[0]:
+        raise UserError(
+            f"--against: A is {target[0]}, which is no command", remedy="as in --against 'new/broker' -- old/broker"
+        )
+    try:
+        words = shlex.split(against)
+    except ValueError as error:
+        raise UserError(f"--against {against}: {error}", remedy="quote it as a shell needs it") from None
+    if not words:
+        raise UserError("--against: an empty command", remedy="as in --against 'new/broker -l 0,1'")
+    return words
+
+
+def _against(
+    command: list[str], target: list[str], pairs: int, request: "Request", out: Path | None, json: bool
+) -> None:
+    """Compares two commands, and prints and keeps the comparison."""
+    from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
+    from windtunnel.measure.compare.comparison_record import NO_VERDICT
+    from windtunnel.measure.execute import new_directory
+    from windtunnel.parts.attach.in_turn import compare_in_turn
+    from windtunnel.parts.attach.live_table import live_table
+    from windtunnel.results.as_json import json_of
+    from windtunnel.results.comparison import comparison_document
+    from windtunnel.results.page.files import REPORT, write_new_page
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
+
+    directory = out or new_directory(f"{Path(target[0]).name}-against-{Path(command[0]).name}")
+    with live_table(progress(), request.seconds) as listener:
+        comparison = compare_in_turn({"a": target, "b": command}, pairs, request, directory, progress().print, listener)
+    report = write_new_page(comparison_document(comparison), directory / REPORT)
+    files = [("comparison", str(directory / "comparison.json")), ("report", str(report))]
+    print(json_of(comparison)) if json else show(comparison_document(comparison, files))
+    if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if all(judged.verdict in NO_VERDICT for point in comparison.points for judged in point.judged):
+        raise typer.Exit(CANNOT_TELL)
 
 
 def _request(
