@@ -2,7 +2,7 @@
 
 import itertools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +59,8 @@ def execute(
 ) -> SupervisedRun:
     """Runs a scenario (keys, or a file) into `directory`/run; without an engine the test fails in words.
 
-    `change` picks or alters the plans. `beside` is called in a thread once every engine is ready; what it raises is raised. `extending`: the
-    supervisor's.
+    `change` picks or alters the plans. `beside` is called in a thread once every engine is ready, and the run lasts until it returns, at least;
+    what it raises is raised. `extending`: the supervisor's.
     """
     file = data if isinstance(data, Path) else written(directory, data)
     spec = resolve(load(file, list(sets)), here()).into(directory / "run")
@@ -70,7 +70,8 @@ def execute(
         spec = RunSpec(**(vars(spec) | {"plans": plans, "names": names}))
     writer = RunWriter(directory / "run", spec, facts.collect())
     with Interrupts() as interrupts, ThreadPoolExecutor(1) as pool:
-        aside = _Beside(beside, len(spec.plans), pool)
+        aside = _Beside(beside, spec.names, pool)
+        extending = extending or (aside if beside else None)
         supervisor = Supervisor(
             find_engine(), writer.log_path, [writer.line, aside.line], interrupts, extending=extending
         )
@@ -80,11 +81,16 @@ def execute(
 
 
 class _Beside:
-    """Starts a function when the last engine has said that it is ready."""
+    """Starts a function when the last engine has said that it is ready, and extends the run while it has not returned."""
 
-    def __init__(self, function: Callable[[], Any] | None, engines: int, pool: ThreadPoolExecutor):
-        self._function, self._missing, self._pool = function, engines, pool
+    most_ns = 60 * 10**9
+
+    def __init__(self, function: Callable[[], Any] | None, engines: Sequence[str], pool: ThreadPoolExecutor):
+        self._function, self._engines, self._missing, self._pool = function, engines, len(engines), pool
         self._future: Future | None = None
+
+    def more(self, name: str) -> int:
+        return int(name == self._engines[0] and self._future is not None and not self._future.done())
 
     def line(self, name: str, line: object, raw: str) -> None:
         self._missing -= isinstance(line, Ready)
