@@ -5,6 +5,7 @@ and files opened as text split at more of them (form feed, carriage return, file
 for a line or a field of the kernel. Source: proc_pid_status(5), proc_pid_mounts(5), cgroups(7); Linux, fs/seq_file.c (mangle_path).
 """
 
+import errno
 import os
 import re
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 AT_ONCE = 1 << 14
+MOST_BYTES = 16 << 20
+"""Of a text. The kernel bounds arguments and an environment to 6 MiB; but a process may name any memory as its own (PR_SET_MM_MAP of prctl(2)),
+and each of its mappings may have a path of many KiB."""
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
@@ -25,15 +29,20 @@ class Mount:
 
 
 def text(path: str | Path) -> str:
-    """The text of a file. Bytes that are no UTF-8 are kept as by os.fsdecode, so that a path in it can be used. Raises OSError.
+    """The text of a file. Bytes that are no UTF-8 are kept as by os.fsdecode, so that a path in it can be used. Raises OSError,
+    also if it has more than MOST_BYTES.
 
     It uses a descriptor: a read by pathlib costs three times as much, and every change of a thread reads some files.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts = [os.read(fd, AT_ONCE)]
+        length = len(parts[0])
         while parts[-1]:
+            if length > MOST_BYTES:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
             parts.append(os.read(fd, AT_ONCE))
+            length += len(parts[-1])
         return os.fsdecode(b"".join(parts))
     finally:
         os.close(fd)

@@ -54,6 +54,12 @@ def test_mount_points_are_read_as_the_kernel_escapes_them(tmp_path_factory, path
     assert (first.kind, first.options, second.kind) == ("hugetlbfs", ("rw", "pagesize=2M"), "cgroup2")
 
 
+def test_a_text_without_an_end_fills_no_memory():
+    """As the command line of a process may be, that has named other memory as its arguments: no page of it need be there."""
+    with pytest.raises(OSError, match="large"):
+        proc.text("/dev/zero")
+
+
 def test_an_empty_file_has_no_lines():
     assert proc.lines("") == [] and proc.lines("a\n\nb") == ["a", "", "b"]
 

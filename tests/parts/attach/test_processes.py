@@ -105,6 +105,14 @@ def test_a_name_of_any_bytes_can_be_written_and_is_one_of_a_directory(process, t
     "\0".join([*found.command, found.prefix]).encode()
 
 
+def test_of_a_command_line_of_millions_of_arguments_the_beginning_is_taken(process, tmp_path):
+    """Each of them would be a line of the record."""
+    root = process(100)
+    (root / "cmdline").write_bytes(b"testpmd\0" + b"\0" * (4 << 20))
+    found = application_of(100, tmp_path)
+    assert found.name == "testpmd" and len("\0".join(found.command)) < processes.MOST_COMMAND
+
+
 def test_without_a_thread_that_sleeps_there_is_an_obstacle(process, tmp_path):
     process(100, threads=["testpmd", "rte-worker-1"])
     assert "no control thread" in application_of(100, tmp_path).obstacle

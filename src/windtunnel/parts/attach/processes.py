@@ -22,6 +22,8 @@ MOST_EXECUTABLE_BYTES, PIECE_BYTES = 1 << 30, 1 << 20
 """A larger executable is not searched; it is read in pieces."""
 PATIENCE_S = 3.0
 """For which a process is waited for: a large executable is read from the disk."""
+MOST_COMMAND = 1 << 16
+"""Characters of a command line that are taken: a record has them."""
 MOST_NAME = 48
 """Characters of a program's name that are taken: directories have it in their names."""
 DATA_PATH = b"rte_eth_fp_ops"
@@ -84,7 +86,7 @@ def application_of(pid: int, root: Path = Path("/proc")) -> Application | None:
 def _application_of(pid: int, root: Path) -> Application | None:
     try:
         maps = proc.lines(proc.text(root / f"{pid}/maps"))
-        command = tuple(_as_text(proc.text(root / f"{pid}/cmdline").removesuffix("\0")).split("\0"))
+        command = tuple(_as_text(proc.text(root / f"{pid}/cmdline")[:MOST_COMMAND].removesuffix("\0")).split("\0"))
         threads = {int(task): _name(root, pid, task) for task in os.listdir(root / f"{pid}/task")}
     except OSError:
         return None
