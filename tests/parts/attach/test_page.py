@@ -100,6 +100,18 @@ def test_a_page_that_can_be_cut_off_is_none_of_a_probes():
     os.close(descriptor)
 
 
+@pytest.mark.parametrize("seal", [fcntl.F_SEAL_WRITE, 0x10])  # and F_SEAL_FUTURE_WRITE
+def test_a_page_that_may_not_be_written_is_refused_in_words(seal):
+    """The application seals it, and may seal it further."""
+    descriptor = os.memfd_create(page.NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, page.BYTES)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, page.SEALS | seal)
+    with pytest.raises(UserError, match="cannot be shared"):
+        Page(path_of(descriptor))
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nothing holds it
+    os.close(descriptor)
+
+
 @pytest.mark.parametrize("kind", ["FIFO", "file", "device"])
 def test_what_is_no_memfd_is_not_opened(tmp_path, kind):
     """A process has its links of /proc say what it likes, and may put another file there once they are read."""

@@ -175,6 +175,9 @@ class Page:
         except BlockingIOError:
             os.close(self._fd)
             raise UserError("another process observes this application", remedy="wait until that has ended") from None
+        except OSError as error:  # sealed against writing, too
+            os.close(self._fd)
+            raise _other_release(f"its page cannot be shared: {error.strerror}") from None
         except BaseException:
             os.close(self._fd)
             raise
