@@ -156,6 +156,15 @@ def _links(directory: Path) -> Iterator[str]:
         return
 
 
+def user_of(pid: int) -> int | None:
+    """The real user of a process, whatever program with the set-user-ID bit it runs; None: it has ended."""
+    try:
+        real, *_ = (proc.value(proc.text(f"/proc/{pid}/status"), "Uid") or "").split()
+    except (OSError, ValueError):
+        return None
+    return int(real)
+
+
 def choose(target: str) -> Application:
     """The application of this PID, file prefix, or name of its program. Raises UserError if there is none, or more than one."""
     if target.isdecimal():
