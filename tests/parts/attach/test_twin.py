@@ -1,11 +1,13 @@
 """Twins of applications whose costs are known."""
 
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 from observed_samples import TSC_HZ, busy_windows, channel, port, turns, window
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.toml_text import text_of
 from windtunnel.parts.attach import twin as twins
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.processes import Application
@@ -47,9 +49,23 @@ def test_a_scenario_of_it_is_made_in_no_directory_of_another_user(tmp_path, monk
     (tmp_path / "theirs").chmod(0o777)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "theirs"))
     places = []
-    monkeypatch.setattr(twins, "run_rate", lambda file, _directory: places.append(file) or 1e9)
+    monkeypatch.setattr(twins, "run_rate", lambda _text, directory: places.append(directory) or 1e9)
     twins._emulation_ns(60, 32)
     assert places and not places[0].is_relative_to(tmp_path)
+
+
+def test_what_has_taken_the_place_of_its_file_is_not_run(tmp_path, monkeypatch):
+    """Who owns the directory in which it was written may put another scenario there, and so a program, before it runs."""
+    ran = []
+    monkeypatch.setattr(twins, "execute", lambda spec, *_: ran.append(spec) or SimpleNamespace(kept_run=lambda: None))
+    monkeypatch.setattr(twins, "resolve", lambda scenario, _: scenario)
+    file = tmp_path / "twin.toml"
+    text = text_of(
+        "?", [], twins.scenario_of(60, 32, [BurstPrice(1.0, 1.0)], TSC_HZ, twins.PHASES) | {"title": "of ours"}
+    )
+    file.write_text(text.replace("of ours", "of theirs"))
+    twins.run_of(file, text, tmp_path / "run")
+    assert [scenario.title for scenario in ran] == ["of ours"]
 
 
 def test_the_emulation_is_a_line_through_two_bursts(emulation):

@@ -11,6 +11,7 @@ from scenario_tools import engine, machine
 from tuning_tools import SCENARIO, SPACE, MadeUp, settings_of, tuned
 
 from windtunnel.exchange.toml_text import text_of
+from windtunnel.parts.tune import winner as winners
 from windtunnel.parts.tune.sentences import sentences
 from windtunnel.parts.tune.space import from_file
 from windtunnel.parts.tune.tuning_record import FinalRecord, TrialRecord
@@ -48,6 +49,14 @@ def test_what_may_be_as_fast_as_the_file_is_not_called_faster(tmp_path, low, sai
     assert found.final is not None
     (sentence,) = sentences(replace(found, final=found.final.model_copy(update={"low": low})))
     assert said in sentence and ("at most 1% slower" in sentence) is (low < 0)
+
+
+def test_what_has_taken_the_place_of_its_file_is_not_loaded(tmp_path, monkeypatch):
+    """A scenario is a program, also one that is planned alone: a plug-in of it is opened."""
+    write = winners.replace
+    monkeypatch.setattr(winners, "replace", lambda path, _text: write(path, "another one ["))
+    found = tuned(tmp_path, Lucky(0.2), budget=1)
+    assert found.final is not None and found.final.confirmed
 
 
 def test_a_winner_whose_fresh_runs_fail_is_not_written(tmp_path):

@@ -23,7 +23,9 @@ from windtunnel.parts.attach.observed_windows import windows_of
 from windtunnel.parts.attach.thread_metrics import Thread, threads
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import summarise
-from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario import here, resolve
+from windtunnel.scenario.load import SUFFIX
+from windtunnel.scenario.load import scenario_of as scenario_of_text
 
 CALIBRATION = {"duration": "1s", "warmup": "200ms", "window": "100ms"}
 PHASES = {"duration": "3s", "warmup": "500ms", "window": "250ms"}
@@ -122,15 +124,13 @@ def _emulation_ns(frame: int, burst: int) -> float:
         "What does the emulation itself take?", [], scenario_of(frame, burst, [BurstPrice(0.0, 0.0)], 1e9, CALIBRATION)
     )
     with tempfile.TemporaryDirectory(prefix="windtunnel-twin-", dir=for_temporary()) as directory:
-        file = Path(directory) / "emulation.toml"
-        file.write_text(text)
-        rate = run_rate(file, Path(directory) / "run")
+        rate = run_rate(text, Path(directory) / "run")
     return 1e9 / rate
 
 
-def run_rate(file: Path, directory: Path) -> float:
+def run_rate(text: str, directory: Path) -> float:
     """Runs a scenario without a client; the packets a second that it received. Raises UserError with the reason if the run is invalid."""
-    run = run_of(file, directory)
+    run = run_of(directory.with_suffix(SUFFIX), text, directory)
     if not run.usable():
         raise UserError(
             f"what the emulation itself takes was not measured: {run.record.verdict.reasons[0]}",
@@ -139,9 +139,10 @@ def run_rate(file: Path, directory: Path) -> float:
     return sum(port.rx_mpps or 0.0 for port in summarise(run).ports) * 1e6
 
 
-def run_of(file: Path, directory: Path) -> Run:
-    """Runs a scenario into a new directory."""
-    spec = resolve(load(file), here())
+def run_of(file: Path, text: str, directory: Path) -> Run:
+    """Runs a scenario of this text into a new directory. What lies at `file`, where it was written, is not read: it may be another user's by now,
+    and a scenario is a program."""
+    spec = resolve(scenario_of_text(file, text), here())
     with Interrupts() as interrupts:
         return execute(spec, directory, interrupts).kept_run()
 

@@ -39,4 +39,4 @@ def twin(
     check_new(out)
     made = twin_of(load(run))
     write_new(out, made.text)
-    show(twin_document(made, out, run_of(out, new_directory(out.stem)) if check else None))
+    show(twin_document(made, out, run_of(out, made.text, new_directory(out.stem)) if check else None))

@@ -14,8 +14,8 @@ from windtunnel.parts.tune.space import Space
 from windtunnel.parts.tune.trial import Candidate, Incumbent, Trial, heed, pair_record
 from windtunnel.parts.tune.tuning_record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 from windtunnel.runs.files import replace
-from windtunnel.scenario import load, resolve
-from windtunnel.scenario.load import parsed
+from windtunnel.scenario import resolve
+from windtunnel.scenario.load import parsed, scenario_of
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.stats.differences import paired
 from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
@@ -109,7 +109,7 @@ def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final:
     own_contents = [_content(file) for pattern in earlier for file in directory.glob(pattern)]
     text = scenario_text(space, best, final)
     replace(place / NAME, text)
-    resolve(load(place / NAME), space.host)
+    resolve(scenario_of(place / NAME, text), space.host)  # another file may lie there by now
     if path.exists() and _content(path) not in [*own_contents, text.encode()]:
         raise UserError(f"{path}: exists already", remedy="move it away, and begin again with the same --out")
     replace(path, text)
