@@ -254,6 +254,22 @@ def test_two_commands_are_observed_in_turn(tmp_path):
     assert (tmp_path / "runs/report.html").is_file()
 
 
+def test_ctrl_c_ends_experiments(tmp_path):
+    """An application of another user may have hundreds of threads, and each of them an experiment."""
+    keys = ["--for", "1s", "--window", "100ms", "--present", "1", "--causal", "--out", "run"]
+    steps = tmp_path / "run/experiments.jsonl"
+    with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        with subprocess.Popen([WINDTUNNEL, "attach", str(app.pid), *keys], cwd=tmp_path) as command:
+            wait_for(lambda: steps.is_file() and steps.stat().st_size, "a step of an experiment")
+            command.send_signal(signal.SIGINT)
+            assert command.wait(30) == 130
+        app.tell("halt")
+        assert app.foreign() == 0
+    *made, last = [json.loads(line) for line in steps.read_text().splitlines()]
+    assert len(made) < 120 and last["reason"] == "the user has stopped it"
+
+
 def test_the_child_of_an_application_that_had_the_probe_is_observed(tmp_path):
     """A fork takes the library along, and neither its page nor its thread."""
     with application(control=ALL_THREADS, **COSTS) as app:

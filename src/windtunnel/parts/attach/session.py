@@ -76,7 +76,7 @@ def observe(target: list[str], request: Request, out: Path | None, listener: Lis
         with believable():
             run = writer.finish(reasons, tsc_hz)
         if observed and not reasons and (request.causal or request.headroom):
-            _experiments(writer.held, page, application, request, observed)
+            _experiments(writer.held, page, application, request, observed, interrupts)
         return Observation(run, interrupts.count > 0, writer.held)
 
 
@@ -171,7 +171,12 @@ def _windows(
 
 
 def _experiments(
-    directory: Held, page: Page, application: Application, request: Request, observed: Sequence[Thread]
+    directory: Held,
+    page: Page,
+    application: Application,
+    request: Request,
+    observed: Sequence[Thread],
+    interrupts: Interrupts,
 ) -> None:
     """Keeps the steps of the experiments. They need the probe all the time, so their windows are in no metric."""
     with directory.named():
@@ -182,7 +187,7 @@ def _experiments(
             file.append(line.model_dump_json() + "\n")
 
     with closing(file), leased(page, replace(request.presence, on_us=request.presence.period_us)):
-        delays = Delays(page, Observer(page, application.pid), observed[0].tick_ns)
+        delays = Delays(page, Observer(page, application.pid), observed[0].tick_ns, interrupts.fd)
         if request.causal:
             with _kept_if_not_shown(keep, 0):
                 _refuse_losses(observed, request.anyway)
