@@ -38,6 +38,8 @@ def _sets(session: Session) -> dict[str, str]:
     return {f"{side}.cores": f"[{session.cpu}]" for side in ("server", "client")} | {
         "duration": f"{round(SECONDS * 1000)}ms",
         "window": window,
+        "validity.max_preempted": "1",  # of a count
+        "validity.max_excluded_windows": "1",
     }
 
 

@@ -21,16 +21,23 @@ class Callgrind:
 
     def __init__(self, directory: Path, worker: str):
         """`worker`: the function of the program in which instructions count, its callees included."""
-        self._out = directory / "callgrind.out"
+        self._out = directory / "callgrind"
+        self._out.mkdir(exist_ok=True)
+        self._worker = worker
         # fair-sched: one thread runs at a time, and main must not wait for a worker that polls
         options = ("--tool=callgrind", "--fair-sched=yes", f"--toggle-collect={worker}")
-        self.command = [NAME, "-q", *options, f"--callgrind-out-file={self._out}"]
+        self.command = [NAME, "-q", *options, f"--callgrind-out-file={self._out}/%p"]
 
     def instructions(self) -> int:
-        total = re.search(r"^totals: (\d+)$", self._out.read_text(), re.MULTILINE)
-        assert total is not None, f"{self._out} has no totals"
-        self._out.unlink()
-        return int(total[1])
+        """Of all processes: the engine runs in a child of the one that is started."""
+        total = 0
+        for file in self._out.iterdir():
+            totals = re.search(r"^totals: (\d+)$", file.read_text(), re.MULTILINE)
+            assert totals is not None, f"{file} has no totals"
+            total += int(totals[1])
+            file.unlink()
+        assert total, f"no function {self._worker} ran"
+        return total
 
     def wrapped(self, binary: Path) -> Path:
         """A script, next to the output, that runs `binary` behind `command`."""
