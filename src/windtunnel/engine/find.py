@@ -71,6 +71,17 @@ def _of_this_version(engine: Path) -> Path:
     return engine
 
 
+def find_native(folder: str, name: str) -> Path:
+    """A native file that is no engine, which lies where the engine was built, in this folder, or installed. Raises UserError if it is not
+    there."""
+    base = find_engine().parent.parent
+    places = [base / folder / name, *(base / lib / "windtunnel" / name for lib in ("lib", "libexec"))]
+    for place in places:
+        if place.is_file():
+            return place.resolve()
+    raise UserError(f"{name} is not where the engine is: no {places[0]}", remedy=f"run {quickstart()}")
+
+
 def quickstart() -> str:
     """The command that builds the engine, of this checkout if there is one, from any directory."""
     return f"{as_argument(CHECKOUT / 'windtunnel')} quickstart" if is_checkout() else "./windtunnel quickstart"

@@ -4,28 +4,21 @@ import os
 import subprocess
 from pathlib import Path
 
-from windtunnel.engine.find import find_engine, quickstart
+from windtunnel.engine.find import find_native
 from windtunnel.errors import UserError
 from windtunnel.parts.attach.page import NAME, descriptor_of
 from windtunnel.parts.attach.processes import Application
 
+FOLDER = "attach"
+"""Of the checkout, and of its build."""
 INJECTOR = "windtunnel-inject"
 INJECTED_S = 10.0
 """Longest time for an injection: it takes some ms."""
 
 
-def program(name: str) -> Path:
-    """A file of the probe, which lies where the engine was built or installed. Raises UserError if it is not there."""
-    base = find_engine().parent.parent
-    places = [base / "attach" / name, *(base / lib / "windtunnel" / name for lib in ("lib", "libexec"))]
-    for place in places:
-        if place.is_file():
-            return place.resolve()
-    raise UserError(f"{name} is not where the engine is: no {places[0]}", remedy=f"run {quickstart()}")
-
-
 def library() -> Path:
-    return program(f"lib{NAME}.so")
+    """The probe. Raises UserError if it was not built."""
+    return find_native(FOLDER, f"lib{NAME}.so")
 
 
 def inject(application: Application) -> None:
@@ -38,7 +31,7 @@ def inject(application: Application) -> None:
             f"{application.name}: {application.obstacle[0].lower()}{application.obstacle[1:]}",
             remedy=f"start it with the probe: {how_to_load()}",
         )
-    command = [str(program(INJECTOR)), str(application.pid), str(library())]
+    command = [str(find_native(FOLDER, INJECTOR)), str(application.pid), str(library())]
     try:
         ended = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=INJECTED_S, check=False
