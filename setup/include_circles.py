@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path, PurePath
 
-FOLDERS = ("engine", "attach", "include", "plugins", "sharing", "bench")
+FOLDERS = ("engine", "attach", "copies", "include", "plugins", "sharing", "bench")
 BASES = ("", "engine", "include", "engine/tests", "sharing", "sharing/studies/pvcc/native")
 """What names of included files begin at, beside the folder of the file."""
 Edges = dict[str, dict[str, str]]

@@ -7,6 +7,7 @@ from windtunnel.parts.copies.ledger import CopyLedger
 LATER_KEYS = {("copies", "model")}
 WORKLOAD_KEYS: dict[str, Any] = {"copies": {}}
 KEPT_RUN = "copy-dma"
+COMMANDS = ("copies of",)
 
 
 def copy_ledger(**about) -> CopyLedger:

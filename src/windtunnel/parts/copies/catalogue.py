@@ -2,4 +2,12 @@
 
 SCENARIOS = {"Copies of payload": ("copy-dma", "copy-model")}
 STUDIES = {"Copies of payload": ("copy-unpack", "copy-break-even", "copy-vector")}
-FILES = ("bench/copies.py", "bench/raw_copies.cc", "docs/how-to/copy-payload.md", "docs/measurements/copies.md")
+FILES = (
+    "bench/copies.py",
+    "bench/raw_copies.cc",
+    "docs/how-to/copies-of-a-program.md",
+    "docs/how-to/copy-payload.md",
+    "docs/measurements/copies.md",
+)
+FOLDERS = ("copies",)
+"""The library that counts the copies of a program, which is built without DPDK."""

@@ -45,6 +45,11 @@ class Measured(BaseModel):
     )
 
     @property
+    def is_loop(self) -> bool:
+        """Whether the worker itself copies: a core, and no thread beside it."""
+        return self.copier.kind == "core" and self.copier.cpu is None
+
+    @property
     def moved(self) -> bool:
         """Whether the round trip to its thread changed during the measurement, because the hypervisor moved a CPU."""
         before, after = self.copier.trip_ns, self.trip_ns_after

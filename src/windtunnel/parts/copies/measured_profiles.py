@@ -47,7 +47,7 @@ def as_profile(measurements: Sequence[Measured], copier_name: str, hot: bool) ->
         f"{datetime.now(UTC):%Y-%m-%d}, bytes {place}, batches of {measured.batch}"
     )
     points = [(cost.bytes, (cost.cpu_cycles if copier_name == CPU else cost.caller_cycles) * tick_ns) for cost in costs]
-    device = "" if copier_name == CPU or _is_loop(measured) else _device(measured, costs, tick_ns, source)
+    device = "" if copier_name == CPU or measured.is_loop else _device(measured, costs, tick_ns, source)
     return profile_text(copier_name.replace("_", "-"), f"{subject}, bytes {place}", points, source, device)
 
 
@@ -70,11 +70,6 @@ def write_profile(file: Path, text: str) -> None:
         raise _exists(file) from None
     except OSError as error:
         raise UserError(f"{file}: {(error.strerror or str(error)).lower()}", remedy="a file that can be made") from None
-
-
-def _is_loop(measured: Measured) -> bool:
-    """Whether the worker itself copies: a core, and no thread beside it."""
-    return measured.copier.kind == "core" and measured.copier.cpu is None
 
 
 def _device(measured: Measured, costs: Sequence[CopyCosts], tick_ns: float, source: str) -> str:

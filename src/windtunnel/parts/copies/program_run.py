@@ -1,0 +1,142 @@
+"""Starts a program with the library in it, and waits until it has ended."""
+
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from windtunnel import proc
+from windtunnel.engine.find import find_native
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.parts.copies.program_file import check_program
+from windtunnel.parts.copies.program_page import NAME, Page
+
+FOLDER = "copies"
+"""Of the checkout, and of its build."""
+NAMES_EVERY_S = 0.1
+"""Between two readings of the names of threads, which the kernel has while they live."""
+END_S = 5.0
+"""Time for a program to end by itself after Ctrl-C, which reaches it too, and after SIGTERM."""
+_SET_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER (prctl(2))."""
+
+
+@dataclass
+class Ended:
+    """A program that has ended."""
+
+    returncode: int
+    """As `subprocess` has it: -9 for SIGKILL."""
+    cpu_s: float
+    """CPU time of it and of all its processes that have ended."""
+    page_faults: int
+    """Of the same processes, without those for which the kernel read a file."""
+    still_running: bool
+    """Processes of it run on: their CPU time is not known."""
+    asked_to_end: bool
+    """By --for, or after an interrupt."""
+    interrupted: bool
+    names: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Process and thread -> the thread's name; without threads that lived for a moment only."""
+
+
+def find_library(program: str) -> Path:
+    """The library, for this program. Raises UserError if it was not built, or cannot be loaded into the program."""
+    check_program(program)
+    return find_native(FOLDER, f"lib{NAME}.so")
+
+
+def run_program(command: Sequence[str], library: Path, page: Page, seconds: float | None) -> Ended:
+    """Runs the command to its end, or asks it to end after so many seconds. Its standard output goes to stderr: stdout has the result.
+    Raises UserError if it cannot be started."""
+    preloaded = f"{library}:{before}" if (before := os.environ.get("LD_PRELOAD")) else str(library)
+    with _adopting(), Interrupts() as interrupts:
+        try:
+            program = subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded} | page.environment, stdout=2)
+        except OSError as error:
+            raise UserError(f"{command[0]}: cannot be started: {error.strerror}", remedy="name a program") from None
+        ended = _Waiting(program.pid, page, interrupts, seconds).until_it_ends()
+        program.returncode = ended.returncode  # it has been waited for
+        return ended
+
+
+class _Waiting:
+    def __init__(self, pid: int, page: Page, interrupts: Interrupts, seconds: float | None):
+        self._pid, self._page, self._interrupts = pid, page, interrupts
+        self._ends_at = None if seconds is None else time.monotonic() + seconds
+        self._signals = iter((signal.SIGTERM, signal.SIGKILL))
+        self._asked = False
+        self._names: dict[tuple[int, int], str] = {}
+
+    def until_it_ends(self) -> Ended:
+        descriptor = os.pidfd_open(self._pid)
+        try:
+            while not self._ended(descriptor):
+                self._read_names()
+                self._ask_to_end()
+        finally:
+            os.close(descriptor)
+        _, status, used = os.wait4(self._pid, 0)
+        uses, still_running = _reap()
+        uses.append(used)
+        return Ended(
+            returncode=os.waitstatus_to_exitcode(status),
+            cpu_s=sum(each.ru_utime + each.ru_stime for each in uses),
+            page_faults=sum(each.ru_minflt for each in uses),
+            still_running=still_running,
+            asked_to_end=self._asked,
+            interrupted=self._interrupts.count > 0,
+            names=self._names,
+        )
+
+    def _ended(self, descriptor: int) -> bool:
+        readable, _, _ = select.select([descriptor, self._interrupts.fd], [], [], NAMES_EVERY_S)
+        if self._interrupts.fd in readable:
+            self._interrupts.drain()
+            self._ends_at = min(self._ends_at or time.monotonic() + END_S, time.monotonic() + END_S)
+        return descriptor in readable
+
+    def _ask_to_end(self) -> None:
+        """Ctrl-C reaches the program itself: it is asked only if it does not end by that."""
+        if self._ends_at is None or time.monotonic() < self._ends_at:
+            return
+        if number := next(self._signals, None):
+            os.kill(self._pid, number)
+        self._asked, self._ends_at = True, time.monotonic() + END_S
+
+    def _read_names(self) -> None:
+        for process, thread in self._page.ids():
+            with contextlib.suppress(OSError):
+                self._names[process, thread] = proc.text(f"/proc/{process}/task/{thread}/comm").removesuffix("\n")
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[None]:
+    """Processes of the program that lose their parent become ours, so that their CPU time is known when they have ended."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_SET_SUBREAPER, 0, 0, 0, 0)
+
+
+def _reap() -> tuple[list[resource.struct_rusage], bool]:
+    """What adopted processes that have ended have used, and whether others still run."""
+    uses: list[resource.struct_rusage] = []
+    while True:
+        try:
+            pid, _, used = os.wait3(os.WNOHANG)
+        except ChildProcessError:
+            return uses, False
+        if pid == 0:
+            return uses, True
+        uses.append(used)
