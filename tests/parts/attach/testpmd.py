@@ -72,6 +72,8 @@ def testpmd(*options: str, load: Path | None = None) -> Iterator[Testpmd]:
     finally:
         started.process.kill()
         started.process.communicate()
+        for directory in ("/var/run", os.environ.get("XDG_RUNTIME_DIR", "/tmp")):  # root's, and another user's
+            shutil.rmtree(Path(directory, "dpdk", started.prefix), ignore_errors=True)
 
 
 testpmd.__test__ = False  # type: ignore[attr-defined]
