@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from windtunnel.engine import descendants
@@ -21,14 +23,29 @@ class Ended:
     errors: str
 
 
-def ask(command: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None) -> Ended | None:
+def ask(
+    command: Sequence[str],
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    most_bytes: int | None = None,
+) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
-    a file: on a pipe, one of those could keep the end from coming. Raises OSError if it cannot be started."""
+    a file: on a pipe, one of those could keep the end from coming. `directory`: in which it works, ours if None. `most_bytes`: it may write no
+    larger file, its output included. Raises OSError if it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0, env=environment
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            process_group=0,
+            env=environment,
+            cwd=directory,
         )
         with _whole_group(process) as pid_fd:
+            if most_bytes is not None:
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
             ended = readable(pid_fd, seconds=timeout_s)
         if not ended:
             return None

@@ -12,6 +12,7 @@ from windtunnel.engine.line_model import Line
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
+from windtunnel.part_registry import part_functions
 from windtunnel.runs.directories import make_held
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.hlog import LatencyLog
@@ -52,10 +53,17 @@ class RunWriter:
         )
         self._engines = {engine.name: engine for engine in self._record.engines}
         self._save()
+        self._keep_files_of_parts()
         self._windows = LineFile(self.held.place / "windows.jsonl")
         self.windows: dict[str, list[Window]] = {engine.name: [] for engine in self._record.engines}
         workloads = [w.name for w in self._record.engines[0].plan.workloads]
         self._latency = LatencyLog(self.held.place / "latency.hlog", workloads)
+
+    def _keep_files_of_parts(self) -> None:
+        for files in part_functions("record", "files"):
+            for engine in self._record.engines:
+                for name, text in files(engine.plan).items():
+                    replace(self.held.place / name, text)
 
     def log_path(self, engine_name: str) -> Path:
         """The file for this engine's stdout and stderr, for this process."""

@@ -36,7 +36,7 @@ def code_refused() -> Iterator[None]:
 
 @contextmanager
 def code_not_opened() -> Iterator[None]:
-    """Within, plug-ins are named and not opened, so that nobody knows their options, and parts check no handler: for who asks about a
+    """Within, plug-ins are named and not opened, so that nobody knows their options, and parts prepare no handler: for who asks about a
     scenario and does not run it."""
     before = _code_not_opened.set(True)
     try:
@@ -102,8 +102,9 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
         },
     )
     if described and not _code_not_opened.get():
-        for check in part_functions("handlers", "check"):
-            check(handler, {option.name: option.default for option in described.options}, options_path)
+        defaults = {option.name: option.default for option in described.options}
+        for prepare in part_functions("handlers", "prepare"):
+            handler = prepare(handler, defaults, options_path, scenario.source.file.parent)
     return handler
 
 

@@ -26,3 +26,9 @@ def test_a_signal_and_bytes_that_are_no_text():
 def test_a_program_that_is_not_there():
     with pytest.raises(OSError, match="No such file"):
         ask(["/nowhere/at/all"], 1)
+
+
+def test_where_it_works_and_how_much_it_may_write(tmp_path):
+    ended = ask(["sh", "-c", "pwd; sleep 0.2; head -c 8192 /dev/zero >file"], 30, directory=tmp_path, most_bytes=4096)
+    assert ended.output == f"{tmp_path}\n" and ended.code != 0
+    assert (tmp_path / "file").stat().st_size == 4096
