@@ -57,6 +57,20 @@ def test_applications_and_dispatchers(tmp_path, apps, dispatchers, colocate):
         assert {entry.index for entry in stages(run, side, "nic_tx") if entry.objects} == set(range(dispatchers))
 
 
+def test_groups_have_as_many_applications_as_they_say(tmp_path):
+    """What comes to a dispatcher goes to its own applications: three take turns on the first, and one has the second for itself."""
+    run = run_well(tmp_path, scenario(L_APP | {"apps": 4, "dispatchers": 2, "groups": [3, 1], "timeout": "1min"}))
+    for side in SIDES:
+        moved = {
+            (stage, entry.index): sum(e.objects for e in stages(run, side, stage) if e.index == entry.index)
+            for stage in ("disp_rx", "app_rx")
+            for entry in stages(run, side, stage)
+        }
+        assert all(moved.values()), (side, moved)
+        assert sum(moved["app_rx", app] for app in range(3)) == moved["disp_rx", 0]
+        assert moved["app_rx", 3] == moved["disp_rx", 1]
+
+
 def test_more_applications_on_the_client(tmp_path):
     run = run_well(tmp_path, scenario(L_APP | {"client": {"apps": 3}, "dispatchers": 2}))
     assert {entry.index for entry in stages(run, "client", "app_rx") if entry.objects} == {0, 1, 2}

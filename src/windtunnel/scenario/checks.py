@@ -198,6 +198,12 @@ def _workloads(scenario: Scenario) -> None:
                 "a packet handler without a message handler returns the bytes of the request",
                 "the request's size, or no response",
             )
+        if workload.groups and (sum(workload.groups), len(workload.groups)) != (workload.apps, workload.dispatchers):
+            raise Refusal(
+                (*here, "groups"),
+                f"groups of {', '.join(map(str, workload.groups))} applications, with apps = {workload.apps}, dispatchers = {workload.dispatchers}",
+                f"apps = {sum(workload.groups)}, dispatchers = {len(workload.groups)}",
+            )
         own = workload.client.dispatchers
         if own not in (None, workload.dispatchers) and wires.has(scenario, "paired_queues"):
             raise Refusal(

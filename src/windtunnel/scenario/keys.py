@@ -10,6 +10,7 @@ from pydantic import Field
 
 from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import (
+    MAX_QUEUES,
     Arrivals,
     Batched,
     Cpu,
@@ -252,6 +253,12 @@ class Workload(Table):
     apps: Applications = Field(1, description="applications")
     dispatchers: Queues = Field(
         1, description="dispatchers of the server, and of the client by default; each has one queue"
+    )
+    groups: list[Applications] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_QUEUES,
+        description="applications of each dispatcher, as in [3, 1], in their order, on each side that has so many of both; default: as even as possible",
     )
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
     client: ClientPart = Field(default_factory=ClientPart, description="keys with other values on the client")

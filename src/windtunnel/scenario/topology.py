@@ -2,7 +2,8 @@
 
 Indices count through the workloads; a dispatcher belongs to one workload and is one queue. Dispatcher d of a client sends to dispatcher d of
 the workload's server, or to all of them in turn if these are more or fewer than the client's. Of A applications and D
-dispatchers of a workload, application a uses dispatcher a mod D if A >= D, else every d with d mod A = a.
+dispatchers of a workload, application a uses dispatcher a mod D if A >= D, else every d with d mod A = a. With `groups` the first applications are
+those of the first dispatcher, and so on.
 """
 
 from collections.abc import Sequence
@@ -160,14 +161,16 @@ def _topology(scenario: Scenario, side: Side) -> Topology:
             dispatchers.append(Dispatcher(workload=index, queue=first + d, peers=to if side == "client" else []))
         for app in range(apps):
             budget = in_flight[index] // apps + (app < in_flight[index] % apps)
-            used = [first + d for d in _used(app, apps, count)]
+            used = [first + d for d in _used(app, apps, count, workload.groups)]
             applications.append(Application(workload=index, dispatchers=used, inflight=budget))
     return Topology(
         side, keys, tuple(applications), tuple(dispatchers), tuple(_colocated(w, side) for w in scenario.workload)
     )
 
 
-def _used(app: int, apps: int, dispatchers: int) -> list[int]:
+def _used(app: int, apps: int, dispatchers: int, groups: Sequence[int] | None) -> list[int]:
+    if groups and (sum(groups), len(groups)) == (apps, dispatchers):
+        return [[d for d, size in enumerate(groups) for _ in range(size)][app]]
     return [app % dispatchers] if apps >= dispatchers else list(range(app, dispatchers, apps))
 
 

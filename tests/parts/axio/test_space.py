@@ -50,6 +50,7 @@ def test_a_list_of_one_gives_no_factor(tmp_path):
     ("text", "options", "told"),
     [
         (LINE.format(1, "0", "0", "0"), (), "its lists give the tuner no choice"),
+        (LINE.format(1, "0", "0,1,2|3", "0|3"), (), "groups of unlike numbers of applications"),
         (DOCUMENT, ("--cpus", "0-7"), "--space and --cpus exclude each other"),
         ("".join(LINE.format(n, 3 * n, "|".join(of), "|".join(of)) for n in range(5) for of in [[str(3 * n + i) for i in range(3)]]),
          (), f"at most {MAX_PRODUCT:,}"),

@@ -46,6 +46,16 @@ def test_groups_of_cores_are_workers(tmp_path):
     assert "Windtunnel chooses CPUs" not in said
 
 
+def test_groups_of_unlike_numbers_have_their_own_applications(tmp_path):
+    """Behind a workload with two applications, on whose number those of the next one follow."""
+    text = line(0, SERVER, "0|1 : 0|1") + line(1, SERVER, "2|3,4,5 : 2|3")
+    data, workers, _ = scenario(tmp_path, text, "--cpus", "8-15")
+    assert data["workload"][1]["groups"] == [1, 3]
+    assert workers[10] == ["nic_rx:2", "disp_rx:2", "app_rx:2", "disp_tx:2", "nic_tx:2"]
+    assert workers[11] == ["nic_rx:3", "disp_rx:3", "app_rx:3", "disp_tx:3", "nic_tx:3"]
+    assert (workers[12], workers[13]) == (["app_rx:4"], ["app_rx:5"])
+
+
 def test_a_client_has_its_workers_too(tmp_path):
     data, workers, _ = scenario(tmp_path, line(0, CLIENT, "1 : 0"), "--cpus", "4,5")
     assert workers == {5: ["app_rx:0", "app_tx:0"], 4: ["nic_rx:0", "disp_rx:0", "disp_tx:0", "nic_tx:0"]}

@@ -188,6 +188,13 @@ def test_a_run_without_what_it_needs_is_refused():
         what_if(two, [])
 
 
+def test_a_run_with_unlike_groups_is_refused():
+    """The law spreads the work evenly over applications and queues."""
+    groups = {"handler": "l_app", "apps": 4, "dispatchers": 2, "groups": [3, 1]}
+    with pytest.raises(UserError, match="unlike numbers of applications"):
+        what_if(made(scenario=CORES | {"workload": [groups]}, host=HOST), [])
+
+
 def test_the_command(tmp_path):
     plan = sample.plan()
     writer = RunWriter(

@@ -139,6 +139,7 @@ def test_neighbours_differ_by_one_level_or_by_any_where_there_is_no_order(file):
         ('request = "4KiB"\n', (), {"mtu"}, set()),  # messages are larger than a packet
         ('[[workload]]\nname = "second"\nhandler = "l_app"\n', (), {"apps_0", "apps_1", "colocate_1"}, {"apps"}),
         ("", ("client.inflight=64", "duration=40ms"), set(), {"inflight", "mtu"}),  # what the command line says stays
+        ("", ("workload.0.groups=[1]",), {"colocate"}, {"apps", "dispatchers"}),  # they have the numbers of the groups
     ],
 )
 def test_the_default_factors_follow_from_the_file_and_the_command_line(file, more, sets, there, absent):
@@ -221,6 +222,13 @@ def test_first_moves_are_legal_where_they_are_in_the_space(file):
     assert all(move.why and move.changes for move in moves)
     assert sum(point is not None and space.refused(point) is None for point in points) >= 6
     assert points[0] is not None and space.describe_point(points[0]).startswith("batch_app_tx 128, batch_disp_tx 128")
+
+
+def test_no_first_move_changes_the_numbers_of_groups(file):
+    def changed(*sets):
+        return {key for move in common_sense(load(file, list(sets))) for key in move.changes}
+
+    assert changed() - changed("workload.0.groups=[1]") == {"workload.0.apps", "workload.0.dispatchers"}
 
 
 FACTOR = some.builds(

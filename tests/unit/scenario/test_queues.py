@@ -31,6 +31,30 @@ def test_the_queues_of_a_workload_are_those_of_its_server():
     assert sides["client"] == [(0, [0, 1]), (1, [2]), (2, [3])]
 
 
+def used(**keys):
+    """The dispatchers of each application, by side."""
+    sides = topologies(Scenario.model_validate({"workload": [{"handler": "l_app"}, {"handler": "l_app", **keys}]}))
+    return {
+        side.side: [[d - 1 for d in application.dispatchers] for application in side.applications[1:]] for side in sides
+    }
+
+
+def test_groups_are_the_applications_of_each_dispatcher_in_their_order():
+    sides = used(apps=4, dispatchers=2, groups=[1, 3])
+    assert sides["server"] == sides["client"] == [[0], [1], [1], [1]]
+
+
+def test_a_side_with_other_numbers_is_as_even_as_possible():
+    sides = used(apps=4, dispatchers=2, groups=[1, 3], client={"apps": 3})
+    assert sides == {"server": [[0], [1], [1], [1]], "client": [[0], [1], [0]]}
+
+
+@pytest.mark.parametrize("keys", [{"apps": 3, "dispatchers": 2}, {"apps": 4, "dispatchers": 1}, {}])
+def test_groups_of_other_numbers_are_refused(tmp_path, keys):
+    text = refused(tmp_path, {"workload": [{"handler": "l_app", "groups": [1, 3]} | keys]})
+    assert "groups of 1, 3 applications, with apps = " in text and "apps = 4, dispatchers = 2" in text
+
+
 counts = st.integers(1, 6)
 
 

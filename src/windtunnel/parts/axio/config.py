@@ -40,6 +40,12 @@ class AxioWorkload:
     groups: list[tuple[list[int], int]]
     line: int
 
+    @property
+    def is_even(self) -> bool:
+        """Whether each dispatcher has as many applications as the others, or one more: as a scenario has it without `groups`."""
+        sizes = [len(applications) for applications, _ in self.groups]
+        return not sizes or max(sizes) - min(sizes) <= 1
+
 
 @dataclass
 class AxioConfig:

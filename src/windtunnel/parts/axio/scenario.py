@@ -219,11 +219,12 @@ def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
     if "handler" in data:
         data["response"] = conversion.value("response_payload_bytes")
     sizes = [len(applications) for applications, _ in workload.groups]
-    if not sizes or min(sizes) == 0 or max(sizes) - min(sizes) > 1:
+    if not sizes or min(sizes) == 0:
         what = f"workload {workload.id}: groups of {', '.join(map(str, sizes)) or 'no'} applications"
-        remedy = "groups alike, or larger by one: application a takes dispatcher a modulo their number"
-        conversion.faults.append(Fault(workload.line, what, remedy))
+        conversion.faults.append(Fault(workload.line, what, "at least one application for each dispatcher"))
     data |= {"apps": sum(sizes), "dispatchers": len(sizes), "colocate": _colocated(conversion, workload)}
+    if not workload.is_even:
+        data["groups"] = sizes
     budget = conversion.value("inflight_messages")
     if budget is not None:
         data["inflight"] = budget * sum(sizes) if type(budget) is int else budget

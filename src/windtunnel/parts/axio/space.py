@@ -24,6 +24,9 @@ def space_text(foreign: Foreign, config: AxioConfig, side: str) -> str:
     constraints = []
     points = 1
     for place, workload in enumerate(config.workloads):
+        if not workload.is_even:
+            what = f"workload {workload.id}: groups of unlike numbers of applications, and a tuner spreads them evenly"
+            raise foreign.error([Fault(workload.line, what, "groups alike, or larger by one; or no --space")])
         applications = {application for group, _ in workload.groups for application in group}
         dispatchers = {dispatcher for _, dispatcher in workload.groups}
         names = []

@@ -1,6 +1,7 @@
 """The workspaces of a configuration on CPUs of a host: workers, each with the stages that its workspace runs."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from windtunnel.exchange.source import Fault
@@ -27,14 +28,18 @@ def workers(config: AxioConfig, cpus: Sequence[int], faults: list[Fault]) -> lis
 
 
 def _placed(workload: AxioWorkload, first_application: int, first_dispatcher: int) -> list[tuple[int, str]]:
-    """Each stage with its workspace, in the order of the loop. Application a takes dispatcher a modulo their number."""
-    groups = sorted(workload.groups, key=lambda group: -len(group[0]))
+    """Each stage with its workspace, in the order of the loop."""
+    even = workload.is_even
+    groups = sorted(workload.groups, key=lambda group: -len(group[0])) if even else workload.groups
+    firsts = list(accumulate((len(applications) for applications, _ in groups), initial=first_application))
     placed = []
     for stage in (PHASES[phase] for phase in workload.phases if phase in PHASES):
         for place, (applications, dispatcher) in enumerate(groups):
             if stage.startswith("app_"):
                 for turn, application in enumerate(applications):
-                    placed.append((application, f"{stage}:{first_application + turn * len(groups) + place}"))
+                    # even groups: application a takes dispatcher a modulo their number
+                    index = first_application + turn * len(groups) + place if even else firsts[place] + turn
+                    placed.append((application, f"{stage}:{index}"))
             elif stage != "disp_tx" or _responds(workload):
                 placed.append((dispatcher, f"{stage}:{first_dispatcher + place}"))
     return placed

@@ -353,6 +353,10 @@ def _law(run: Run, sets: Sequence[str]) -> _Law:
             f"{run.path}: this run has no {missing_side}, and what one side may win depends on the other one",
             remedy='a run of both sides, as over wire.kind = "ring"',
         )
+    if before.scenario.workload[0].groups:
+        raise UserError(
+            f"{run.path}: its dispatchers have unlike numbers of applications (groups)", remedy="a run without groups"
+        )
     if not worker_slacks:
         raise UserError(
             f"{run.path}: no call of a client and a server was timed", remedy='accounting.level = "sampled", or above'

@@ -46,7 +46,8 @@ def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
         )
         yield {f"workload.{n}.colocate": not workload.colocate}, f"an application and its dispatcher {where}"
         twice = {f"workload.{n}.{key}": 2 * getattr(workload, key) for key in ("apps", "dispatchers")}
-        yield twice, "twice the applications and queues use more cores"
+        if not workload.groups:
+            yield twice, "twice the applications and queues use more cores"
     yield _caches(scenario, 2), "a larger cache of mbufs spares visits to the shared pool"
     yield from _inflight(scenario, 0.25, "less in flight stays in the nearer caches")
     yield _batches(scenario, 0.5), "smaller bursts stay in the nearest cache"

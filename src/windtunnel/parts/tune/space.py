@@ -301,7 +301,7 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
     yield from _cores(spec, own, cpus)
     for n, workload in enumerate(scenario.workload):
         suffix = f"_{n}" if len(scenario.workload) > 1 else ""
-        for name, value in (("apps", workload.apps), ("dispatchers", workload.dispatchers)):
+        for name, value in () if workload.groups else (("apps", workload.apps), ("dispatchers", workload.dispatchers)):
             counts = sorted({value, *(1 << n for n in range(cpus.bit_length()) if 1 << n <= cpus)})
             yield f"{name}{suffix}", [f"workload.{n}.{name}"], [(count,) for count in counts]
         yield f"colocate{suffix}", [f"workload.{n}.colocate"], [(True,), (False,)]
