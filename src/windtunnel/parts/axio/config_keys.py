@@ -4,6 +4,8 @@ A key goes into the scenario (`axio_scenario` says where), or it is left out wit
 nothing about what is emulated. A key that is neither is refused.
 """
 
+from typing import Any
+
 BATCHES = {
     "app_tx_batch_size": "app_tx",
     "app_rx_batch_size": "app_rx",
@@ -113,7 +115,7 @@ HANDLERS = {
 }
 M_APP = {"state": "256KiB", "accesses": 16, "pattern": "sequential"}
 """Compiled into Axio (kStatefulMemorySizePerCore, kMemoryAccessRangePerPkt): 1 KiB of 256 in order, 16 lines a message."""
-COMPILED = {
+COMPILED: dict[str, Any] = {
     "message_handler": "t_app",
     "packet_handler": "empty",
     "request_payload_bytes": 982,

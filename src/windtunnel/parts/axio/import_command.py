@@ -33,10 +33,20 @@ Space = Annotated[
         help="Also write the lists of cores and queues as a space file, for `windtunnel tune`.",
     ),
 ]
+Rate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="Messages per second, as in 1Mpps, of pipelines that only send."),
+]
 
 
 def axio(
-    file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus: Cpus = None, space: Space = None
+    file: File,
+    out: Out = None,
+    side: Side = None,
+    roce: Roce = None,
+    cpus: Cpus = None,
+    rate: Rate = None,
+    space: Space = None,
 ) -> None:
     """Import an Axio configuration, log or metrics.
 
@@ -53,7 +63,7 @@ def axio(
     from windtunnel.parts.axio.table import is_log
 
     foreign = read(file)
-    given = {"--roce": roce, "--cpus": cpus, "--space": space}
+    given = {"--roce": roce, "--cpus": cpus, "--rate": rate, "--space": space}
     option = next((name for name, value in given.items() if value), None)
     if option and (is_log(foreign.text) or is_metrics(foreign.text)):
         raise UserError(f"{foreign.file}: {option} is for a configuration, and this is none", remedy=f"no {option}")
@@ -62,7 +72,7 @@ def axio(
     elif is_metrics(foreign.text):
         _metrics(foreign, out, side)
     else:
-        _config(foreign, out, side, roce, cpus, space)
+        _config(foreign, out, side, roce, cpus, rate, space)
 
 
 def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
@@ -124,7 +134,13 @@ def _metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
 
 
 def _config(
-    foreign: "Foreign", out: Path | None, side: str | None, roce: str | None, cpus: str | None, space: Path | None
+    foreign: "Foreign",
+    out: Path | None,
+    side: str | None,
+    roce: str | None,
+    cpus: str | None,
+    rate: str | None,
+    space: Path | None,
 ) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.imported_run import write_new
@@ -144,7 +160,7 @@ def _config(
     if space is not None and cpus is not None:
         what = "--space and --cpus exclude each other: a tuner changes how many workers there are"
         raise UserError(what, remedy="give one of them")
-    text, notes = scenario_text(foreign, config, side, roce, None if cpus is None else cpus_of(cpus))
+    text, notes = scenario_text(foreign, config, side, roce, None if cpus is None else cpus_of(cpus), rate)
     of_space = None if space is None else space_text(foreign, config, side_of(config, side) or "")
     if out is None:
         print_file(text)

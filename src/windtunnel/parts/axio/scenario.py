@@ -4,7 +4,7 @@ A file of Axio describes one host. The scenario has both sides, on the wire "rin
 side has the addresses of the file, the same workloads, and defaults for the rest.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import mul
 from typing import Any, get_args
@@ -13,64 +13,26 @@ from pydantic import ValidationError
 
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.exchange.toml_text import text_of
-from windtunnel.parts.axio import roce
+from windtunnel.parts.axio import alone, roce
 from windtunnel.parts.axio.config import AxioConfig, AxioWorkload, Entry
 from windtunnel.parts.axio.config_keys import AUTO_CPUS, BATCHES, COMPILED, HANDLERS, M_APP, NO_NIC, PHASES
+from windtunnel.parts.axio.conversion import SIDES, Conversion
 from windtunnel.parts.axio.workspaces import workers
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Mempool, Scenario
 from windtunnel.scenario.load import refusal_of
-from windtunnel.scenario.refusal import Path, Refusal, shown
+from windtunnel.scenario.refusal import Refusal, shown
 
-SIDES = ("client", "server")
 _LOOP = {
     "client": {"app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"},
     "server": {"nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"},
 }
 _PLACED = "--cpus, with the CPUs of the node, places each workspace"
 _PARTIAL = {
-    "server": 'to receive alone, packet_handler = "drop" on the wire "null"',
-    "client": 'to send alone, an open loop (rate) on the wire "null"',
+    "server": "or nic_rx and disp_rx alone, in all workloads, without echo",
+    "client": "or app_tx, disp_tx and nic_tx alone, in all workloads",
 }
 _GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is the maximum that a call takes"
-
-
-class Conversion:
-    """The scenario's data during the conversion, the origin of each value, the faults, and notes for the user."""
-
-    def __init__(self, config: AxioConfig, side: str, transport: str | None, cpus: Sequence[int] | None):
-        self.config, self.side, self.transport, self.cpus = config, side, transport, cpus
-        self.peer = SIDES[1 - SIDES.index(side)]
-        wire = roce.wire(transport) if transport else {"kind": "ring"}
-        self.data: dict[str, Any] = {"wire": wire, "client": {}, "server": {}, "workload": []}
-        self.origin: dict[Path, Entry] = {}
-        self.faults = list(config.faults)
-        self.notes: list[str] = []
-
-    def put(self, path: Path, name: str, convert: Callable[[Any], Any] = lambda value: value) -> None:
-        """Sets the key at `path` to the converted value of Axio's key `name`, if the file has it."""
-        entry = self.config.values.get(name)
-        if entry is None or any(fault.line == entry.line for fault in self.faults):
-            return
-        *tables, last = path
-        level: Any = self.data
-        for table in tables:
-            level = level[int(table)] if isinstance(level, list) else level.setdefault(table, {})
-        level[last] = convert(entry.value)
-        self.origin[path] = entry
-
-    def fault(self, entry: Entry, remedy: str) -> None:
-        self.faults.append(Fault(entry.line, f"{entry.key}: {shown(entry.value)} cannot be converted", remedy))
-
-    def skip(self, name: str, reason: str) -> None:
-        """Names Axio's key `name` as left out, if the file has it."""
-        if name in self.config.values:
-            self.config.skipped.append((self.config.values[name], reason))
-
-    def value(self, name: str) -> Any:
-        """The key's value, or the one that is compiled into Axio; None if neither is known."""
-        entry = self.config.values.get(name)
-        return entry.value if entry else COMPILED.get(name)
 
 
 def scenario_text(
@@ -79,9 +41,10 @@ def scenario_text(
     side: str | None,
     transport: str | None = None,
     cpus: Sequence[int] | None = None,
+    rate: str | None = None,
 ) -> tuple[str, list[str]]:
     """The scenario, and the skipped keys. `transport`: of RoCE, as the command's option has it; `cpus`: of the NUMA node, to place the
-    workspaces. Raises UserError with all faults and all keys that cannot be mapped."""
+    workspaces; `rate`: of pipelines that only send. Raises UserError with all faults and all keys that cannot be mapped."""
     side = side_of(config, side)
     if side is None:
         what = "the file does not name its side"
@@ -90,6 +53,9 @@ def scenario_text(
     _run_keys(conversion)
     _endpoints(conversion)
     _workloads(conversion)
+    alone.offer(conversion, rate)
+    if conversion.alone == "receives":
+        alone.receive(conversion)
     _check(conversion)
     if conversion.faults:
         raise foreign.error(conversion.faults)
@@ -125,6 +91,10 @@ def _run_keys(conversion: Conversion) -> None:
 def _endpoints(conversion: Conversion) -> None:
     side, peer, config = conversion.side, conversion.peer, conversion.config
     for owner, prefix in ((side, "local"), (peer, "remote")):
+        if owner == peer and conversion.alone:
+            conversion.skip(f"{prefix}_ip", alone.NO_PEER)
+            conversion.skip(f"{prefix}_mac", alone.NO_PEER)
+            continue
         conversion.put((owner, "ip"), f"{prefix}_ip")
         if conversion.transport:
             conversion.skip(f"{prefix}_mac", roce.NO_MAC)
@@ -147,7 +117,10 @@ def _endpoints(conversion: Conversion) -> None:
         conversion.notes.append("mempool.size: Axio has a pool for each dispatcher, an endpoint here has one for all")
     conversion.put((side, "mempool", "cache"), "mempool_cache_size")
     _pool_ops(conversion)
-    conversion.put(("server", "response_mbuf"), "apply_new_mbuf", lambda new: "new" if new else "request")
+    if conversion.alone:
+        conversion.skip("apply_new_mbuf", alone.NO_RESPONSES)
+    else:
+        conversion.put(("server", "response_mbuf"), "apply_new_mbuf", lambda new: "new" if new else "request")
     if any(name in config.values for name in BATCHES):
         conversion.notes.append(_GATHERS)
     if conversion.transport:
@@ -176,7 +149,7 @@ def _workloads(conversion: Conversion) -> None:
         if conversion.value(name) is not None and conversion.value(name) not in choices:
             conversion.fault(config.values[name], f"one of {', '.join(choices)}")
     unlimited = config.values.get("inflight_limit_enabled")
-    if unlimited is not None and unlimited.value is False:
+    if unlimited is not None and unlimited.value is False and conversion.alone != "sends":
         conversion.fault(
             unlimited, "true: a client here has an in-flight limit (inflight), or offers messages at its own rate"
         )
@@ -187,19 +160,23 @@ def _workloads(conversion: Conversion) -> None:
         )
     _shared_workspaces(conversion)
     for index, workload in enumerate(config.workloads):
-        conversion.data["workload"].append(_workload(conversion, workload))
+        table = _workload(conversion, workload)
+        conversion.data["workload"].append(alone.without_responses(conversion, table) if conversion.alone else table)
         for key, name in (("request", "request_payload_bytes"), ("response", "response_payload_bytes")):
             if key in conversion.data["workload"][index]:
                 conversion.put(("workload", index, key), name)
         if "handler" in conversion.data["workload"][index]:  # a packet handler alone has no application to do this work
             conversion.put(("workload", index, "extra_ticks"), "app_ticks_per_message")
         applications = sum(len(applications) for applications, _ in workload.groups)
-        conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
-    if conversion.value("app_ticks_per_message") and not any(
+        if not conversion.alone:
+            conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
+    if conversion.alone:
+        alone.skip(conversion)
+    elif conversion.value("app_ticks_per_message") and not any(
         "handler" in table for table in conversion.data["workload"]
     ):
         conversion.skip("app_ticks_per_message", "a packet handler alone has no application to do this work")
-    if config.workloads:
+    if config.workloads and not conversion.alone:
         conversion.notes.append(
             "inflight: Axio has an in-flight limit for each application of a workload, here it is their sum"
         )
@@ -229,7 +206,7 @@ def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
     if budget is not None:
         data["inflight"] = budget * sum(sizes) if type(budget) is int else budget
     remote = len(set(workload.remote)) or len(sizes)
-    if remote != len(sizes):
+    if remote != len(sizes) and not conversion.alone:
         data |= _unlike(conversion, workload, len(sizes), remote)
     return {key: value for key, value in data.items() if value is not None}
 
@@ -256,8 +233,10 @@ def _phases(conversion: Conversion, workload: AxioWorkload, by_packet: bool) -> 
                 workload.line, f"workload {workload.id}: no phase {', '.join(unknown)}", f"one of {', '.join(PHASES)}"
             )
         )
-    elif stages != expected and not (
-        by_packet and conversion.side == "server" and bare - {"disp_tx"} <= stages <= bare
+    elif (
+        stages != expected
+        and not conversion.alone
+        and not (by_packet and conversion.side == "server" and bare - {"disp_tx"} <= stages <= bare)
     ):
         missing, more = ", ".join(sorted(expected - stages)), ", ".join(sorted(stages - expected))
         what = " and ".join(filter(None, (missing and f"lacks {missing}", more and f"has {more}")))

@@ -8,6 +8,7 @@ from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.study.constraints import MAX_PRODUCT
 from windtunnel.parts.axio.config import AxioConfig
 from windtunnel.parts.axio.config_keys import BATCHES
+from windtunnel.parts.axio.pipelines import direction_of
 
 BATCH_SIZES = (8, 16, 32, 64, 128)
 _NOTES = (
@@ -24,6 +25,9 @@ def space_text(foreign: Foreign, config: AxioConfig, side: str) -> str:
     constraints = []
     points = 1
     for place, workload in enumerate(config.workloads):
+        if direction_of(workload):
+            what = f"workload {workload.id}: a pipeline that only sends or only receives, and a tuner counts responses"
+            raise foreign.error([Fault(workload.line, what, "no --space")])
         if not workload.is_even:
             what = f"workload {workload.id}: groups of unlike numbers of applications, and a tuner spreads them evenly"
             raise foreign.error([Fault(workload.line, what, "groups alike, or larger by one; or no --space")])

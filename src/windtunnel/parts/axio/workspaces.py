@@ -7,6 +7,7 @@ from typing import Any
 from windtunnel.exchange.source import Fault
 from windtunnel.parts.axio.config import AxioConfig, AxioWorkload
 from windtunnel.parts.axio.config_keys import PHASES
+from windtunnel.parts.axio.pipelines import idle_stages
 
 
 def workers(config: AxioConfig, cpus: Sequence[int], faults: list[Fault]) -> list[dict[str, Any]]:
@@ -22,7 +23,9 @@ def workers(config: AxioConfig, cpus: Sequence[int], faults: list[Fault]) -> lis
             else:
                 what = f"workspace {workspace} is on core {core} of the node, and --cpus has {len(cpus)}"
                 faults.append(Fault(workload.line, what, "the CPUs of the whole node, in its order"))
-        first_application += sum(len(applications) for applications, _ in workload.groups) if _responds(workload) else 0
+        first_application += (
+            sum(len(applications) for applications, _ in workload.groups) if _has_applications(workload) else 0
+        )
         first_dispatcher += len(workload.groups)
     return [{"core": cpu, "stages": names} for cpu, names in stages.items()]
 
@@ -33,18 +36,18 @@ def _placed(workload: AxioWorkload, first_application: int, first_dispatcher: in
     groups = sorted(workload.groups, key=lambda group: -len(group[0])) if even else workload.groups
     firsts = list(accumulate((len(applications) for applications, _ in groups), initial=first_application))
     placed = []
-    for stage in (PHASES[phase] for phase in workload.phases if phase in PHASES):
+    for stage in (*(PHASES[phase] for phase in workload.phases if phase in PHASES), *idle_stages(workload)):
         for place, (applications, dispatcher) in enumerate(groups):
             if stage.startswith("app_"):
                 for turn, application in enumerate(applications):
                     # even groups: application a takes dispatcher a modulo their number
                     index = first_application + turn * len(groups) + place if even else firsts[place] + turn
                     placed.append((application, f"{stage}:{index}"))
-            elif stage != "disp_tx" or _responds(workload):
+            elif stage != "disp_tx" or _has_applications(workload):
                 placed.append((dispatcher, f"{stage}:{first_dispatcher + place}"))
     return placed
 
 
-def _responds(workload: AxioWorkload) -> bool:
-    """Whether applications respond, and not a packet handler alone, whose packets disp_rx itself hands to nic_tx."""
-    return "app_rx" in {PHASES.get(phase) for phase in workload.phases}
+def _has_applications(workload: AxioWorkload) -> bool:
+    """Whether it has applications, and not a packet handler alone, whose packets disp_rx itself hands to nic_tx."""
+    return bool({"app_rx", "app_tx"} & {PHASES.get(phase) for phase in workload.phases})
