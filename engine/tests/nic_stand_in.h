@@ -28,6 +28,8 @@ struct nic_stand_in {
     bool takes_every_frame = false;
     rte_eth_conf asked = {};  // of rte_eth_dev_configure
     uint16_t queues_set_up = 0;
+    std::vector<std::string> devices = {"0000:02:00.0"};  // of each port, by its number in EAL
+    uint16_t opened = UINT16_MAX;
 };
 inline nic_stand_in nic;
 
@@ -100,9 +102,19 @@ struct nic_server {
 
 extern "C" {
 
-int rte_eth_dev_get_port_by_name(const char *, uint16_t *port) { return *port = 0; }
-int rte_eth_dev_info_get(uint16_t, rte_eth_dev_info *info) { return *info = wt::test::nic.info, 0; }
-int rte_eth_dev_configure(uint16_t, uint16_t, uint16_t, const rte_eth_conf *conf) {
+uint64_t rte_eth_find_next_owned_by(uint16_t port, uint64_t) {
+    return port < wt::test::nic.devices.size() ? port : RTE_MAX_ETHPORTS;
+}
+int rte_eth_dev_info_get(uint16_t port, rte_eth_dev_info *info) {
+    *info = wt::test::nic.info;
+    info->device = reinterpret_cast<rte_device *>(&wt::test::nic.devices[port]);
+    return 0;
+}
+const char *rte_dev_name(const rte_device *device) {
+    return reinterpret_cast<const std::string *>(device)->c_str();
+}
+int rte_eth_dev_configure(uint16_t port, uint16_t, uint16_t, const rte_eth_conf *conf) {
+    wt::test::nic.opened = port;
     return wt::test::nic.asked = *conf, 0;
 }
 int rte_eth_dev_adjust_nb_rx_tx_desc(uint16_t, uint16_t *, uint16_t *) { return 0; }

@@ -72,6 +72,30 @@ TEST(nic, a_wire_whose_port_has_no_mac_needs_one) {
     EXPECT_TRUE(contains(words, "endpoints[1].port.wire: the endpoint has no MAC, nor has a port")) << words;
 }
 
+std::string opened_with(const std::string &address) {
+    nic_server server;
+    nic.devices = {"0000:01:00.0", "0000:02:00.0", "0000:02:00.0", "0000:01:00.0"};
+    server.endpoint()["port"]["options"]["pci"] = address;
+    const std::string words = server.open();
+    return words.empty() ? std::to_string(nic.opened) : words;
+}
+
+// As a ConnectX-3 has two: the driver numbers them, and names them as it likes.
+TEST(nic, a_port_is_one_of_its_devices_by_its_number) {
+    EXPECT_EQ(opened_with("0000:02:00.0"), "1");
+    EXPECT_EQ(opened_with("0000:02:00.0/1"), "2");
+    EXPECT_EQ(opened_with("0000:01:00.0/1"), "3");
+}
+
+TEST(nic, a_port_that_the_device_does_not_have_is_refused) {
+    EXPECT_EQ(
+        opened_with("0000:02:00.0/2"),
+        "NIC 0000:02:00.0/2: its driver made 2 ports at this address / use a number below 2, or none for "
+        "the first port");
+    EXPECT_TRUE(contains(opened_with("0000:03:00.0/1"), "NIC 0000:03:00.0/1: no DPDK driver claimed it"));
+    EXPECT_TRUE(contains(opened_with("0000:02:00.0/x"), "is no number of a port"));
+}
+
 TEST(nic, one_queue_is_said) {
     nic_server server(2);
     nic.info.max_rx_queues = 1;

@@ -1,4 +1,5 @@
 // A NIC by its PCI address: EAL has probed it, because the plan's EAL arguments name it and no other.
+#include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ constexpr uint32_t looks_for_a_link =
 
 constexpr wt_wire_option options[] = {
     {.name = "pci",
-     .help = "the NIC's address",
+     .help = "the NIC's address; of several ports at one address the second one is ADDRESS/1",
      .example = "0000:02:00.0",
      .type = WT_WIRE_PCI,
      .scope = WT_WIRE_OF_ENDPOINT,
@@ -44,22 +45,54 @@ constexpr wt_wire_need needs[] = {
     {},
 };
 
+// The ports of the device, in the order in which its driver made them: a NIC may have several at one address,
+// which it names as it likes.
+std::vector<uint16_t> ports_of_device(const std::string &address) {
+    std::vector<uint16_t> ids;
+    uint16_t id;
+    RTE_ETH_FOREACH_DEV(id) {
+        rte_eth_dev_info info;
+        if (rte_eth_dev_info_get(id, &info) == 0 && info.device && rte_dev_name(info.device) == address)
+            ids.push_back(id);
+    }
+    return ids;
+}
+
+// Which of its device's ports a text names: 1 of 0000:02:00.0/1. Throws refusal.
+size_t number_of(const std::string &text) {
+    const size_t slash = text.find('/');
+    if (slash == std::string::npos) return 0;
+    size_t number = 0;
+    const char *const end = text.data() + text.size();
+    const auto [stopped, failed] = std::from_chars(text.data() + slash + 1, end, number);
+    if (failed != std::errc() || stopped != end)
+        throw refusal("NIC " + text + ": what is behind the slash is no number of a port",
+                      "use an address, or ADDRESS/1");
+    return number;
+}
+
 std::vector<port> open_pci(std::span<const wire_end> ends) {
-    const std::string &address = ends[0].values.text("pci");
-    port made{.address = address};
-    if (rte_eth_dev_get_port_by_name(address.c_str(), &made.id) != 0)
+    const std::string &text = ends[0].values.text("pci");
+    const std::vector<uint16_t> ids = ports_of_device(text.substr(0, text.find('/')));
+    const size_t number = number_of(text);
+    if (ids.empty())
         throw refusal(
-            "NIC " + address + ": no DPDK driver claimed it",
+            "NIC " + text + ": no DPDK driver claimed it",
             "see EAL's messages in engine.log: is the driver for this NIC installed (Debian, Ubuntu: "
             "librte-meta-net), "
             "and may this user open the device?");
-    return {made};
+    if (number >= ids.size())
+        throw refusal("NIC " + text + ": its driver made " + std::to_string(ids.size()) +
+                          (ids.size() == 1 ? " port" : " ports") + " at this address",
+                      "use a number below " + std::to_string(ids.size()) + ", or none for the first port");
+    return {port{.id = ids[number], .address = text}};
 }
 
 int node_of_pci(const wire_values &values) {
-    uint16_t id;
-    return rte_eth_dev_get_port_by_name(values.text("pci").c_str(), &id) == 0 ? rte_eth_dev_socket_id(id)
-                                                                              : SOCKET_ID_ANY;
+    const std::string &text = values.text("pci");
+    const std::vector<uint16_t> ids = ports_of_device(text.substr(0, text.find('/')));
+    const size_t number = number_of(text);
+    return number < ids.size() ? rte_eth_dev_socket_id(ids[number]) : SOCKET_ID_ANY;
 }
 
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf) {

@@ -60,7 +60,8 @@ enum wt_wire_type {
     WT_WIRE_SOCKET =
         8, /* likewise, of a Unix socket that the server makes; where none is named, one of the run's own */
     WT_WIRE_INTERFACE = 9, /* a network interface of the kernel */
-    WT_WIRE_PCI = 10,      /* a PCI address as the kernel writes it, 0000:02:00.0; EAL probes that device */
+    WT_WIRE_PCI = 10,      /* a PCI address as the kernel writes it, 0000:02:00.0; EAL probes that device.
+                              Of several ports at one address all but the first have a number: 0000:02:00.0/1 */
 };
 
 enum wt_wire_scope {

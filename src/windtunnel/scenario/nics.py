@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 def check_nics(scenario: Scenario, host: HostView, sides: Sequence[Side], option: WireOption) -> None:
     """The NICs that `option` names. Raises Refusal for the first that DPDK cannot have; what the host does not show is left to the
     engine."""
-    given = {side: str(address) for side in sides if (address := value(scenario, option.name, side)) is not None}
+    given = {side: str(port) for side in sides if (port := value(scenario, option.name, side)) is not None}
     if len(given) > len(set(given.values())):  # two hosts may well have the same address
         what = f"client and server have the same NIC {given['client']}"
-        raise Refusal(("client", option.name), what, "a NIC for each of them, or --side on two hosts")
+        remedy = f"a NIC for each of them, or --side on two hosts; of a NIC with two ports at one address the second is {given['client']}/1"
+        raise Refusal(("client", option.name), what, remedy)
     if host.nics is None:
         return
-    for side, address in given.items():
+    for side, port in given.items():
+        address = address_of(port)
         nic = _at(address, host)
         if nic is None:
             raise Refusal((side, option.name), _absence(address, host), _those_there(host.nics))
@@ -36,7 +38,12 @@ def check_nics(scenario: Scenario, host: HostView, sides: Sequence[Side], option
 def devices(scenario: Scenario, sides: Iterable[Side]) -> list[str]:
     """Addresses of the NICs that EAL must probe."""
     named = [value(scenario, option.name, side) for side in sides for option in of_type(scenario, "pci")]
-    return [str(address) for address in named if address is not None]
+    return list(dict.fromkeys(address_of(str(port)) for port in named if port is not None))
+
+
+def address_of(port: str) -> str:
+    """The address of the device of a port: `0000:02:00.0` of `0000:02:00.0/1`."""
+    return port.partition("/")[0]
 
 
 def nic_nodes(scenario: Scenario, host: HostView) -> dict[Side, int]:

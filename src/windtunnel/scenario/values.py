@@ -48,10 +48,12 @@ def _peer_mac(text: str) -> str:
     return text if text in ("auto", "resolve") else _mac(text)
 
 
-def _pci_address(text: str) -> str:
-    if not re.fullmatch(r"([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", text.lower(), re.ASCII):
+def _pci_port(text: str) -> str:
+    """With its domain, and without the number 0, so that two texts of one port are equal."""
+    if not re.fullmatch(r"([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](/(0|[1-9][0-9]?))?", text.lower(), re.ASCII):
         raise ValueError(f'"{text}" is not the address of a PCI device')
-    return text.lower() if text.count(":") == 2 else f"0000:{text.lower()}"
+    port = text.lower().removesuffix("/0")
+    return port if port.count(":") == 2 else f"0000:{port}"
 
 
 def _cores(value: Any) -> Any:
@@ -97,7 +99,11 @@ Text = Annotated[str, AfterValidator(_text)]
 Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 or IPv6 address")]
 OwnMac = Annotated[str, AfterValidator(_own_mac), Wanted('a MAC address, as in "02:00:00:00:00:01", or "nic"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
-PciAddress = Annotated[str, AfterValidator(_pci_address), Wanted('a PCI address, as in "0000:02:00.0"')]
+PciPort = Annotated[
+    str,
+    AfterValidator(_pci_port),
+    Wanted('a PCI address, as in "0000:02:00.0", or one of several ports at it, as in "0000:02:00.0/1"'),
+]
 Option = Annotated[
     str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]

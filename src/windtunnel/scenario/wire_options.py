@@ -13,7 +13,7 @@ from windtunnel.engine.query import Scope, Wire, WireOption
 from windtunnel.engine.wires import known
 from windtunnel.scenario.quantities import Size, write
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.values import PciAddress, Text
+from windtunnel.scenario.values import PciPort, Text
 
 
 class OptionTable(Table):
@@ -93,7 +93,7 @@ def _type(option: WireOption) -> Any:
         case "words":
             return GenericAlias(list, (Literal[tuple(option.choices or ())],))
         case "pci":
-            return PciAddress
+            return PciPort
     return Annotated[Text, Field(min_length=1, max_length=option.most)]
 
 

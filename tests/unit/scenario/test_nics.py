@@ -138,6 +138,23 @@ def test_a_global_ipv6_address_counts_as_in_use(sysfs):
     assert {nic.address: nic.addressed for nic in read_nics(sysfs) if nic.addressed} == {SHARED: ["mlx0"]}
 
 
+def test_two_ports_at_one_address_are_probed_once_and_named_by_their_numbers(tmp_path, sysfs):
+    spec = finished(tmp_path, pci(f"{NEAR}/0", "01:00.0/1"), host=host(sysfs))
+    [plan] = spec.plans
+    assert {e.side: e.port.options["pci"] for e in plan.endpoints} == {"client": NEAR, "server": f"{NEAR}/1"}
+    args = plan.eal.args
+    assert [args[n + 1] for n, word in enumerate(args) if word == "-a"] == [NEAR]
+    assert "client and server have the same NIC" in refused(tmp_path, pci(f"{NEAR}/1", f"{NEAR}/1"), host=host(sysfs))
+    assert "no device has the PCI address 0000:0a:00.0" in refused(
+        tmp_path, pci(None, "0000:0a:00.0/1"), host=host(sysfs)
+    )
+
+
+@pytest.mark.parametrize("wrong", [f"{NEAR}/", f"{NEAR}/x", f"{NEAR}/100", f"{NEAR}/01", f"{NEAR}/-1", f"{NEAR}/1/1"])
+def test_what_is_no_number_of_a_port_is_refused(tmp_path, sysfs, wrong):
+    assert "is not the address of a PCI device" in refused(tmp_path, pci(None, wrong), host=host(sysfs))
+
+
 def test_a_nic_on_another_node_than_its_workers_is_a_note(tmp_path, sysfs):
     data = pci(NEAR, FAR)
     spec = finished(tmp_path, data, "client.cores=[0]", "server.cores=[1]", host=host(sysfs))

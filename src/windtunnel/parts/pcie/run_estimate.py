@@ -25,6 +25,7 @@ from windtunnel.runs.joined import on_two_hosts
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
+from windtunnel.scenario.nics import address_of
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -78,7 +79,9 @@ def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
 def _negotiated(run: Run, endpoint: Endpoint) -> NicLink | None:
     """What the host had read of the link of the NIC that ran; None if no NIC ran, or nothing was read."""
     host = run.record.host[endpoint.side] if on_two_hosts(run) else run.record.host
-    return recorded_link(host, endpoint.port.options.get("pci")) if "nic" in endpoint.port.traits else None
+    return (
+        recorded_link(host, address_of(endpoint.port.options.get("pci", ""))) if "nic" in endpoint.port.traits else None
+    )
 
 
 def _port(
