@@ -158,6 +158,21 @@ def peaks(place, mean):
     write(place, "peaks.json", {"ports": [{"queues": [{"tx_burst_worded": mean}]}]})
 
 
+def fracture(place, bursts):
+    """Mean bursts at rising rates, from 1 Mpps on, each twice the one before."""
+    rows = [
+        {
+            "rate": 1e6 * 2**step,
+            "repeat": repeat,
+            "server_tx_mpps": 2.0**step,
+            "server_nic_tx_burst": noisy(burst, repeat),
+        }
+        for step, burst in enumerate(bursts)
+        for repeat in range(1, 17)
+    ]
+    study(place, "fracture", rows)
+
+
 def copied(factor, sizes):
     """A gain at each size, and shares of copies of 40% and 1%, or another one by the engine."""
 
@@ -210,6 +225,7 @@ PLANTED = {  # a part has taken its claim along if it was taken out
     "002/unpack": (UNPACKED, (0.1, 0.8, 0.9, 0.01), (0.1, 0.4, 0.5, 0.01)),
     "003/average-batch": (peaks, 11.0, 10.0),
     "003/equations": (equations, 0.0, 0.5),
+    "003/fracture": (fracture, (1.0, 1.2, 4.0), (1.0, 1.2, 1.5)),
     "004/consolidation": (judged_by_sharing("2", "holds"), None, None),
     "004/efficiency": (judged_by_sharing("1", "holds"), None, None),
     "004/short-slice": (judged_by_sharing("3", "holds"), None, None),

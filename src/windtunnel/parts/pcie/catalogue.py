@@ -8,5 +8,6 @@ FILES = (
     "src/windtunnel/parts/reproduce/claims/003-average-batch.toml",
     "src/windtunnel/parts/reproduce/claims/003-equations.toml",
     "src/windtunnel/parts/reproduce/claims/003-fracture.toml",
+    "src/windtunnel/parts/reproduce/claims/studies/fracture.toml",
     "tests/guest/guest_witness.py",
 )
