@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "core/mbufs.h"
 #include "core/packet.h"
 #include "stages/application.h"
 #include "stages/client_state.h"
@@ -90,7 +91,7 @@ static call_result take_responses(void *role, const stage_call &call) {
         r.retired[responses++] = static_cast<uint32_t>(name >> 32);
         slot_retire(*slot, static_cast<uint32_t>(name), false);
     }
-    rte_pktmbuf_free_bulk(r.packets.data(), count);
+    mbufs_give_back(r.packets.data(), count);
     if (times.count > 0) record(r, times, now, call);
     if (responses > 0) inflight_give_back(*a.inflight, r.retired.data(), responses);
     call.stats->responses += responses;

@@ -76,6 +76,43 @@ TEST(stages, taken_mbufs_have_the_fields_that_a_sender_reads) {
     }
 }
 
+// Alone, and beside one that rte_pktmbuf_free_bulk() must look at: a chain, one that is held twice, one of
+// another pool, one whose data is elsewhere.
+TEST(stages, mbufs_of_all_kinds_are_given_back) {
+    rig r(rig_plan());
+    rte_mempool *const pool = r.f.pools[client], *const other = r.f.pools[server];
+    const uint32_t whole = rte_mempool_avail_count(pool), whole_other = rte_mempool_avail_count(other);
+    const auto give_back = [&](rte_mbuf *fourth) {
+        std::array<rte_mbuf *, 4> packets;
+        for (uint32_t i = 0; i < 3; i++) packets[i] = rte_pktmbuf_alloc(pool);
+        packets[3] = fourth;
+        mbufs_give_back(packets.data(), 4);
+    };
+    give_back(rte_pktmbuf_alloc(pool));
+    EXPECT_EQ(rte_mempool_avail_count(pool), whole);
+
+    rte_mbuf *const chain = rte_pktmbuf_alloc(pool);
+    ASSERT_EQ(rte_pktmbuf_chain(chain, rte_pktmbuf_alloc(pool)), 0);
+    give_back(chain);
+    EXPECT_EQ(rte_mempool_avail_count(pool), whole) << "both segments";
+
+    rte_mbuf *const held_twice = rte_pktmbuf_alloc(pool);
+    rte_mbuf_refcnt_update(held_twice, 1);
+    give_back(held_twice);
+    EXPECT_EQ(rte_mempool_avail_count(pool), whole - 1);
+    EXPECT_EQ(rte_mbuf_refcnt_read(held_twice), 1);
+    rte_pktmbuf_free(held_twice);
+
+    give_back(rte_pktmbuf_alloc(other));
+    EXPECT_EQ(rte_mempool_avail_count(other), whole_other) << "to its own pool";
+
+    rte_mbuf *const original = rte_pktmbuf_alloc(pool);
+    give_back(rte_pktmbuf_clone(original, pool));
+    EXPECT_EQ(rte_mbuf_refcnt_read(original), 1) << "the clone lets it go";
+    rte_pktmbuf_free(original);
+    EXPECT_EQ(rte_mempool_avail_count(pool), whole);
+}
+
 // Near its intended times and far behind them: each message is in its own bucket of the pacing error.
 TEST(stages, open_loop_records_the_pacing_of_each_message) {
     rig r(with("/workloads/0/load", open_load(1e6, "constant")));
