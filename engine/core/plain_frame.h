@@ -9,6 +9,8 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
+#include <algorithm>
+
 #include "core/checksum.h"
 #include "core/frame.h"
 
@@ -61,6 +63,19 @@ inline bool plain_headers(const uint8_t *frame, const plain_match &us) {
     return (parts[0] | parts[1] | mac) == 0;
 }
 
+// The UDP checksum of a frame whose IP packet has so many bytes: 0xffff if it is right, or if there is none.
+inline uint16_t plain_udp_sum(const uint8_t *frame, uint32_t ip_bytes) {
+    // words as little-endian loads see them (checksum.h has asserted that they are)
+    constexpr uint16_t udp_protocol = RTE_BE16(IPPROTO_UDP);  // of the pseudo-header
+    if (unlikely(load<uint16_t>(frame + offset::udp_checksum) == 0)) return 0xffff;
+    const uint32_t udp_bytes = ip_bytes - (offset::udp - offset::ip);
+    const uint64_t pseudo_header =
+        uint64_t{rte_cpu_to_be_16(static_cast<uint16_t>(udp_bytes))} + udp_protocol;
+    return checksum_fold(
+        checksum_bytes(checksum_add(load<uint64_t>(frame + offset::addresses), pseudo_header),
+                       frame + offset::udp, udp_bytes));
+}
+
 // Whose checksums are known to hold.
 enum class known_sums : uint8_t { none, udp, both };
 
@@ -69,8 +84,6 @@ enum class known_sums : uint8_t { none, udp, both };
 template <known_sums known = known_sums::none>
 inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const plain_match &us,
                                     uint32_t least) {
-    // words as little-endian loads see them (checksum.h has asserted that they are)
-    constexpr uint16_t udp_protocol = RTE_BE16(IPPROTO_UDP);  // of the pseudo-header
     constexpr uint32_t ip_header_bytes = offset::udp - offset::ip;
     if (unlikely(bytes < frame_header_bytes + least || !plain_headers(frame, us))) return 0;
 
@@ -83,15 +96,50 @@ inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const 
 
     const uint32_t payload = ip_bytes - ip_udp_header_bytes;
     if constexpr (known == known_sums::both) return payload;
-    const auto addresses = load<uint64_t>(frame + offset::addresses);
-    const uint64_t ip_sum =
-        checksum_add(checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live)),
-                     load<uint64_t>(frame + offset::ip));
+    const uint64_t ip_sum = checksum_add(
+        checksum_add(load<uint64_t>(frame + offset::addresses), load<uint32_t>(frame + offset::time_to_live)),
+        load<uint64_t>(frame + offset::ip));
     uint16_t both = checksum_fold(ip_sum);
-    if (known == known_sums::none && likely(load<uint16_t>(frame + offset::udp_checksum) != 0))  // 0: none
-        both &= checksum_fold(checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol),
-                                             frame + offset::udp, ip_bytes - ip_header_bytes));
+    if constexpr (known == known_sums::none) both &= plain_udp_sum(frame, ip_bytes);
     return both == 0xffff ? payload : 0;
+}
+
+// The headers of a plain frame that came, down to its UDP length. What has the same ones is ours, too, and
+// has the same lengths and the same right IP checksum.
+struct known_headers {
+    bytes_as_words first{}, second{};  // 16 bytes each
+    uint64_t third = 0;
+    uint32_t payload_bytes = 0;  // 0: none came
+    uint32_t misses = 0;         // frames with other headers
+};
+static_assert(2 * sizeof(bytes_as_words) + sizeof(uint64_t) == offset::udp_checksum);
+
+inline bool has_headers(const uint8_t *frame, const known_headers &h) {
+    const bytes_as_words parts =
+        (load<bytes_as_words>(frame) ^ h.first) | (load<bytes_as_words>(frame + 16) ^ h.second);
+    return (parts[0] | parts[1] | (load<uint64_t>(frame + 32) ^ h.third)) == 0;
+}
+
+// As plain_payload_bytes, for a queue most of whose frames have the same headers. Where they have many,
+// keeping each would cost more than it saves: few are kept.
+template <known_sums known = known_sums::none>
+inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const plain_match &us,
+                                    uint32_t least, known_headers &kept) {
+    constexpr uint32_t misses_between = 64;
+    if (likely(bytes >= frame_header_bytes + std::max(least, kept.payload_bytes) &&
+               has_headers(frame, kept))) {
+        const uint32_t ip_bytes = ip_udp_header_bytes + kept.payload_bytes;
+        const bool right = known != known_sums::none || plain_udp_sum(frame, ip_bytes) == 0xffff;
+        return right ? kept.payload_bytes : 0;
+    }
+    const uint32_t payload = plain_payload_bytes<known>(frame, bytes, us, least);
+    if (payload != 0 && kept.misses++ % misses_between == 0) {
+        kept.first = load<bytes_as_words>(frame);
+        kept.second = load<bytes_as_words>(frame + 16);
+        kept.third = load<uint64_t>(frame + 32);
+        kept.payload_bytes = payload;
+    }
+    return payload;
 }
 
 }  // namespace wt

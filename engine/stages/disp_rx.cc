@@ -98,14 +98,16 @@ bool receive_rare(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_ca
 
 // The payload's bytes of a plain frame, else 0; what the port has checked is not checked again.
 template <bool by_port>
-uint32_t payload_of(const dispatcher &d, rte_mbuf *m) {
+uint32_t payload_of(dispatcher &d, rte_mbuf *m) {
     const uint8_t *const frame = frame_of(m);
     const known_sums known = by_port ? checked_by_port(m) : known_sums::none;
     if (known == known_sums::both)
-        return plain_payload_bytes<known_sums::both>(frame, m->pkt_len, d.plain, message_header_bytes);
+        return plain_payload_bytes<known_sums::both>(frame, m->pkt_len, d.plain, message_header_bytes,
+                                                     d.headers_kept);
     if (known == known_sums::udp)
-        return plain_payload_bytes<known_sums::udp>(frame, m->pkt_len, d.plain, message_header_bytes);
-    return plain_payload_bytes(frame, m->pkt_len, d.plain, message_header_bytes);
+        return plain_payload_bytes<known_sums::udp>(frame, m->pkt_len, d.plain, message_header_bytes,
+                                                    d.headers_kept);
+    return plain_payload_bytes(frame, m->pkt_len, d.plain, message_header_bytes, d.headers_kept);
 }
 
 // Parses a frame. False: it was dropped or was a control frame.

@@ -55,8 +55,10 @@ struct dispatcher {
     handler_steps *steps = nullptr;  // of the packet handler; null if it has none
     line_vector<wt_packet> views;
 
-    // written by disp_rx: a packet that waits for room in the ring of one of several applications; null: none
-    alignas(RTE_CACHE_LINE_SIZE) rte_mbuf *waiting = nullptr;
+    // written by disp_rx: the headers of a frame that came, and a packet that waits for room in the ring of
+    // one of several applications; null: none
+    alignas(RTE_CACHE_LINE_SIZE) known_headers headers_kept;
+    rte_mbuf *waiting = nullptr;
     link *waits_for;
 
     // disp_tx, which writes to what follows while disp_rx reads what stands above

@@ -18,10 +18,20 @@ struct outcome {
     parsed_frame frame;
 };
 
-uint32_t plain_bytes(const byte_vector &frame, const local_address &us) {
+uint32_t plain_bytes_behind(const byte_vector &frame, const local_address &us, known_headers &kept) {
     const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
     std::copy(frame.begin(), frame.end(), exact.get());
-    return plain_payload_bytes(exact.get(), static_cast<uint32_t>(frame.size()), plain_match_of(us), 1);
+    return plain_payload_bytes(exact.get(), static_cast<uint32_t>(frame.size()), plain_match_of(us), 1, kept);
+}
+
+// The same whether a frame is the first one, follows itself, or follows another.
+uint32_t plain_bytes(const byte_vector &frame, const local_address &us) {
+    known_headers own, of_another;
+    plain_bytes_behind(example_frame(counted(22)), us, of_another);
+    const uint32_t first = plain_bytes_behind(frame, us, own);
+    EXPECT_EQ(plain_bytes_behind(frame, us, own), first);
+    EXPECT_EQ(plain_bytes_behind(frame, us, of_another), first);
+    return first;
 }
 
 // Parses a copy that ends where the frame ends, so that AddressSanitizer sees a byte too many.
@@ -341,6 +351,33 @@ TEST(PlainFrame, KnownSumsAreNotChecked) {
     EXPECT_EQ(bytes_with.operator()<known_sums::udp>(bad_ip), 0u);
     EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_ip), 22u);
     EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_length), 0u) << "what is no sum is looked at";
+}
+
+TEST(PlainFrame, AHeaderThatDiffersInABitIsLookedAtAnew) {
+    known_headers kept;
+    const byte_vector frame = example_frame(counted(22));
+    ASSERT_EQ(plain_bytes_behind(frame, example_us, kept), 22u);
+    const known_headers of_frame = kept;
+    for (uint32_t bit = 0; bit < 8 * frame.size(); bit++) {
+        byte_vector other = frame;
+        other[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+        known_headers behind_frame = of_frame, none;
+        EXPECT_EQ(plain_bytes_behind(other, example_us, behind_frame),
+                  plain_bytes_behind(other, example_us, none))
+            << "bit " << bit;
+    }
+    EXPECT_EQ(plain_bytes_behind(byte_vector(frame.begin(), frame.end() - 1), example_us, kept), 0u)
+        << "cut off";
+}
+
+TEST(PlainFrame, OneOfManyHeadersIsKept) {
+    known_headers kept;
+    const byte_vector frame = example_frame(counted(22)), other = example_frame(counted(23));
+    for (uint32_t n = 0; n < 64; n++)
+        EXPECT_EQ(plain_bytes_behind(n ? other : frame, example_us, kept), n ? 23u : 22u);
+    EXPECT_EQ(kept.payload_bytes, 22u);
+    plain_bytes_behind(other, example_us, kept);
+    EXPECT_EQ(kept.payload_bytes, 23u);
 }
 
 TEST(PlainFrame, AByteBehindTheFrameIsNoPayload) {

@@ -120,6 +120,19 @@ void check_response(const byte_vector &asked) {
     }
 }
 
+// A frame is the same whether another one came before, or itself, or none.
+void check_kept_headers(const uint8_t *frame, uint32_t bytes) {
+    const plain_match us = plain_match_of(example_us);
+    const byte_vector example = example_frame(byte_vector(bytes > 42 ? bytes - 42 : 1));
+    known_headers kept;
+    plain_payload_bytes(example.data(), static_cast<uint32_t>(example.size()), us, 1, kept);
+    const uint32_t alone = plain_payload_bytes(frame, bytes, us, 1);
+    require(plain_payload_bytes(frame, bytes, us, 1, kept) == alone, "another one's headers change nothing");
+    known_headers own;
+    require(plain_payload_bytes(frame, bytes, us, 1, own) == alone, "no headers are kept at first");
+    require(plain_payload_bytes(frame, bytes, us, 1, own) == alone, "its own headers change nothing");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -139,6 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                     slow.frame.payload_bytes == plain,
                 "what is plain is right");
     require(ours.result == slow.result, "both parsers agree on what the frame is");
+    check_kept_headers(exact.get(), bytes);
     require(std::equal(frame.begin(), frame.end(), exact.get()), "parsing changes nothing");
     mac_address mac;
     arp_reply_read(exact.get(), bytes, example_us.ip, &mac);
