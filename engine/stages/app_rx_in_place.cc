@@ -1,6 +1,8 @@
 // app_rx of a server where a request and its response are one segment in one mbuf.
 //
-// Nothing can be missing here, neither mbufs nor segments, so a burst goes through in one call.
+// Nothing can be missing here, neither mbufs nor segments, so a burst goes through in one call. Its packets
+// stay where they were taken to, and move up only behind one that was dropped: right behind stores of a
+// pointer each, the wide loads of a put would wait until every one of them has left the CPU's store buffer.
 #include "stages/app_rx_server.h"
 #include "stages/stages.h"
 
@@ -22,7 +24,7 @@ void set_lengths(application &a, wt_exchange &x, wt_segment &request, wt_segment
 template <bool sizes_vary>
 uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
     server_responding &s = *a.responding;
-    rte_mbuf **const packets = s.packets.data(), **const kept = a.out.packets.data();
+    rte_mbuf **const packets = s.packets.data();
     wt_segment *const requests = s.request_views.data(), *const responses = s.response_views.data();
     wt_exchange *const exchanges = s.exchanges.data();
     const wt_exchange *const initial = s.initial_exchanges.data();
@@ -40,14 +42,15 @@ uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
         *message = static_cast<uint8_t>(message_kind::response);  // while its line is at hand
         requests[valid].data = responses[valid].data = message + message_header_bytes;
         if constexpr (sizes_vary) set_lengths(a, exchanges[valid], requests[valid], responses[valid], m);
-        kept[valid++] = m;
+        if (unlikely(valid != i)) packets[valid] = m;
+        valid++;
     }
     return valid;
 }
 
 // Gives the responses their lengths. Returns how many there are.
 uint32_t finish_responses(application &a, uint32_t count, const stage_call &call) {
-    rte_mbuf **const packets = a.out.packets.data();
+    rte_mbuf **const packets = a.responding->packets.data();
     const wt_exchange *const exchanges = a.responding->exchanges.data();
     const uint32_t most = a.response.body_bytes;
     uint32_t responses = 0;
@@ -59,7 +62,8 @@ uint32_t finish_responses(application &a, uint32_t count, const stage_call &call
             continue;
         }
         set_length(m, body_offset + std::min(x.response.length, most));
-        packets[responses++] = m;
+        if (unlikely(responses != i)) packets[responses] = m;
+        responses++;
     }
     return responses;
 }
@@ -73,7 +77,7 @@ call_result respond_in_place(application &a, const stage_call &call) {
     const uint32_t valid =
         unlikely(sizes_vary) ? build_views<true>(a, count, call) : build_views<false>(a, count, call);
     if (valid > 0) run_handler(a, valid);
-    outbox_send(a.out, finish_responses(a, valid, call), UINT32_MAX);
+    outbox_send_from(a.out, a.responding->packets.data(), finish_responses(a, valid, call));
     return {count};
 }
 

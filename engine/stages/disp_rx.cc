@@ -155,35 +155,40 @@ uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_cal
 }
 
 // Hands packets to an application. Where it has no room for one that came alone, that one waits.
-void hand_on(dispatcher &d, uint32_t link, uint32_t count) {
-    if (likely(d.links[link]->to_application->put(d.sorted[link].data(), count) == count)) return;
-    d.waiting = d.sorted[link][0];
+void hand_on(dispatcher &d, uint32_t link, rte_mbuf *const *packets, uint32_t count) {
+    if (likely(d.links[link]->to_application->put(packets, count) == count)) return;
+    d.waiting = packets[0];
     d.waits_for = d.links[link];
 }
 
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
+//
+// While all packets go to the first link none is stored again: right behind stores of a pointer each, the
+// wide loads of a put would wait until every one of them has left the CPU's store buffer.
 template <framing frames, bool by_port>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                      const stage_call &call) {
-    const uint32_t links = static_cast<uint32_t>(d.links.size());
-    // counts by link; the first one is in a register, because most dispatchers have only one
-    uint32_t sorted[max_links], first = 0;
     uint64_t bytes = 0;
-    rte_mbuf **const of_first = links > 0 ? d.sorted[0].data() : nullptr;
-    std::fill_n(sorted, links, 0);
-    for (uint32_t i = 0; i < count; i++) {
+    const auto receive_at = [&](uint32_t i) {
         if (i + 4 < count) rte_prefetch0(frame_of(packets[i + 4]));
         rte_mbuf *m = packets[i];
         bytes += frames != framing::none ? m->pkt_len : bytes_on_wire(d.nic, m);
-        const uint32_t link = receive<frames, by_port>(d, m, back, call);
-        if (likely(link == 0))
-            of_first[first++] = m;
-        else if (link != no_link)
-            d.sorted[link][sorted[link]++] = m;
+        return receive<frames, by_port>(d, m, back, call);
+    };
+    uint32_t i = 0, link = 0;
+    while (i < count && (link = receive_at(i)) == 0) i++;
+    if (likely(i == count)) return hand_on(d, 0, packets, count), bytes;
+
+    const uint32_t links = static_cast<uint32_t>(d.links.size());
+    uint32_t sorted[max_links];  // counts by link
+    std::fill_n(sorted, links, 0);
+    if (i > 0) sorted[0] = i, std::copy_n(packets, i, d.sorted[0].data());
+    for (;; link = receive_at(i)) {
+        if (link != no_link) d.sorted[link][sorted[link]++] = packets[i];
+        if (++i == count) break;
     }
-    if (first > 0) sorted[0] = first;
     for (uint32_t l = 0; l < links; l++)
-        if (sorted[l] > 0) hand_on(d, l, sorted[l]);
+        if (sorted[l] > 0) hand_on(d, l, d.sorted[l].data(), sorted[l]);
     return bytes;
 }
 

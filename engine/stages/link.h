@@ -44,6 +44,15 @@ inline uint32_t outbox_send(outbox &out, uint32_t count, uint32_t most) {
     return outbox_move(out, 0, count, most);
 }
 
+// Sends `count` packets that stand elsewhere; the empty outbox takes those for which the ring has no room.
+inline void outbox_send_from(outbox &out, rte_mbuf *const *packets, uint32_t count) {
+    const uint32_t moved = out.towards->to_dispatcher->put(packets, count);
+    if (likely(moved == count)) return;
+    std::copy_n(packets + moved, count - moved, out.packets.data());
+    out.head = 0;
+    out.count = count - moved;
+}
+
 // Sends packets that wait.
 inline uint32_t outbox_flush(outbox &out, uint32_t most) {
     return outbox_move(out, out.head, out.count, most);
