@@ -16,8 +16,8 @@ SERIES = 200
 
 def test_a_size_costs_what_its_timed_copies_cost_on_average():
     assert ns_of([size(9, copies=1000, ns=50.0)]).mean == pytest.approx(50_000)
-    assert size(9, 1000, 50.0).ns_a_copy == pytest.approx(50)
-    assert size(9, 1000, 50.0, timed=1).ns_a_copy is None
+    assert size(9, 1000, 50.0).ns_per_copy == pytest.approx(50)
+    assert size(9, 1000, 50.0, timed=1).ns_per_copy is None
 
 
 def test_a_size_that_was_hardly_timed_costs_as_its_neighbour():
@@ -65,7 +65,7 @@ def test_a_thread_has_a_share_if_its_cpu_time_is_long_enough_to_be_known():
 def test_sizes_of_all_threads_are_one():
     copies = program(thread(size(9, 10, 100.0), size(3, 1, 5.0)), thread(size(9, 30, 200.0, timed=20)))
     assert [(each.number, each.copies, each.timed_copies) for each in copies.sizes] == [(3, 1, 10), (9, 40, 30)]
-    assert copies.sizes[1].ns_a_copy == pytest.approx((10 * 100 + 20 * 200) / 30)
+    assert copies.sizes[1].ns_per_copy == pytest.approx((10 * 100 + 20 * 200) / 30)
     assert (copies.copies, copies.bytes) == (41, 4 + 40 * 256)
 
 
@@ -90,7 +90,7 @@ def test_times_are_by_the_tsc_or_by_cpu_time_without_what_measuring_takes():
     for written, number in zip(rows, (9, BY_CPU_TIME), strict=True):
         written.size[number].timed[0] = Timed(copies=4, time=1000, empty=200)
     sizes = read(*rows).sizes
-    assert [each.ns_a_copy for each in sizes] == [800 / 4 / 2, 800 / 4]
+    assert [each.ns_per_copy for each in sizes] == [800 / 4 / 2, 800 / 4]
 
 
 def test_the_librarys_own_time_is_that_of_all_calls():

@@ -176,6 +176,13 @@ def test_cpu_time_is_that_of_all_processes_also_of_those_that_lost_their_parent(
     assert copies.ended.cpu_s >= 0.6
 
 
+def test_other_children_of_this_process_are_none_of_the_programs():
+    with subprocess.Popen(["sleep", "60"]) as other:
+        copies = counted([COPYING, "memcpy:100:1000:4096:0"])
+        assert not copies.ended.still_running and other.poll() is None
+        other.kill()
+
+
 def test_a_process_that_still_runs_leaves_the_share_open():
     copies = counted(["sh", "-c", f"sleep 3 & exec {COPYING} memcpy:100:1000:4096:0"])
     os.wait()  # it was adopted
@@ -192,5 +199,5 @@ def test_copies_of_a_megabyte_take_the_cpu_time_that_the_program_has():
     copies = counted([COPYING, "memcpy:4194304:400:8388608:0"])
     [size] = copies.sizes
     assert size.timed_copies == size.copies == 400 and size.interrupted == 0
-    assert 0 < size.ns_a_copy * 400 <= copies.ended.cpu_s * 1e9
+    assert 0 < size.ns_per_copy * 400 <= copies.ended.cpu_s * 1e9
     assert 0.3 < copies.share.mean <= 1

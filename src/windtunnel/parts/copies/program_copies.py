@@ -55,7 +55,7 @@ class SizeCounts:
         return sum(copies for copies, _ in self.timed)
 
     @property
-    def ns_a_copy(self) -> float | None:
+    def ns_per_copy(self) -> float | None:
         """None: too few were timed."""
         if self.timed_copies < LEAST_TIMED:
             return None

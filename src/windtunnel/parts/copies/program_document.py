@@ -7,6 +7,7 @@ from textwrap import shorten
 from typing import Any
 
 from windtunnel import format as fmt
+from windtunnel.parts.copies.costs import SIZES
 from windtunnel.parts.copies.program_copies import ProgramCopies, SizeCounts, ThreadCounts, thread_share
 from windtunnel.parts.copies.program_gain import CopierGain, Gain
 from windtunnel.results.document import Bar, Document, Marked, Section, Sentence, Table, columns_of
@@ -107,7 +108,7 @@ def _size_json(size: SizeCounts) -> dict[str, Any]:
         "overlapping": size.overlapping,
         "timed": size.timed_copies,
         "interrupted": size.interrupted,
-        "ns_a_copy": size.ns_a_copy,
+        "ns_per_copy": size.ns_per_copy,
     }
 
 
@@ -160,7 +161,7 @@ def _sizes(copies: ProgramCopies) -> Table:
             column("of all", lambda size: fmt.percent(size.copies / copies.copies)),
             column("", lambda size: Bar(((size.copies / copies.copies, "plain"),)), spare=4),
             column("bytes", lambda size: fmt.size(size.bytes)),
-            column("ns a copy", lambda size: fmt.number(size.ns_a_copy, 0)),
+            column("ns per copy", lambda size: fmt.number(size.ns_per_copy, 0)),
             column("of the time", lambda size: fmt.percent(_ns(size) / whole_ns if whole_ns else None)),
             column("source on line", lambda size: fmt.percent(size.source_on_line / size.copies, 0), spare=2),
             column("page", lambda size: fmt.percent(size.source_on_page / size.copies, 0), spare=3),
@@ -174,7 +175,7 @@ def _sizes(copies: ProgramCopies) -> Table:
 
 def _ns(size: SizeCounts) -> float:
     """Of all copies of a size; 0 if too few were timed."""
-    return (size.ns_a_copy or 0.0) * size.copies
+    return (size.ns_per_copy or 0.0) * size.copies
 
 
 def _threads(copies: ProgramCopies) -> Table:
@@ -218,7 +219,7 @@ def gain_sentences(gain: CopierGain) -> Iterator[str]:
     """What the row of a copier means for somebody who has the program."""
     name, waiting, working = _name(gain), gain.waiting.from_bytes, gain.working.from_bytes
     if not gain.costs:
-        yield f"{name}: no size from {fmt.size(256)} on was timed often enough to compare with it"
+        yield f"{name}: no size from {fmt.size(SIZES[0])} on was timed often enough to compare with it"
         return
     loses = "is not shown to gain with it at any size"
     if gain.measured.is_loop:

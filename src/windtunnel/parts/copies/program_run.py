@@ -59,11 +59,12 @@ def run_program(command: Sequence[str], library: Path, page: Page, seconds: floa
     Raises UserError if it cannot be started."""
     preloaded = f"{library}:{before}" if (before := os.environ.get("LD_PRELOAD")) else str(library)
     with _adopting(), Interrupts() as interrupts:
+        others = _children()
         try:
             program = subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded} | page.environment, stdout=2)
         except OSError as error:
             raise UserError(f"{command[0]}: cannot be started: {error.strerror}", remedy="name a program") from None
-        ended = _Waiting(program.pid, page, interrupts, seconds).until_it_ends()
+        ended = _Waiting(program.pid, page, interrupts, seconds).until_it_ends(others)
         program.returncode = ended.returncode  # it has been waited for
         return ended
 
@@ -76,7 +77,8 @@ class _Waiting:
         self._asked = False
         self._names: dict[tuple[int, int], str] = {}
 
-    def until_it_ends(self) -> Ended:
+    def until_it_ends(self, others: set[int]) -> Ended:
+        """`others`: children of this process that are none of the program's."""
         descriptor = os.pidfd_open(self._pid)
         try:
             while not self._ended(descriptor):
@@ -85,7 +87,7 @@ class _Waiting:
         finally:
             os.close(descriptor)
         _, status, used = os.wait4(self._pid, 0)
-        uses, still_running = _reap()
+        uses, still_running = _reap(_children() - others)
         uses.append(used)
         return Ended(
             returncode=os.waitstatus_to_exitcode(status),
@@ -129,14 +131,13 @@ def _adopting() -> Iterator[None]:
         prctl(_SET_SUBREAPER, 0, 0, 0, 0)
 
 
-def _reap() -> tuple[list[resource.struct_rusage], bool]:
+def _children() -> set[int]:
+    """Of all threads of this process, those that have ended too (proc(5))."""
+    files = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for file in files for pid in proc.text(file).split()}
+
+
+def _reap(adopted: set[int]) -> tuple[list[resource.struct_rusage], bool]:
     """What adopted processes that have ended have used, and whether others still run."""
-    uses: list[resource.struct_rusage] = []
-    while True:
-        try:
-            pid, _, used = os.wait3(os.WNOHANG)
-        except ChildProcessError:
-            return uses, False
-        if pid == 0:
-            return uses, True
-        uses.append(used)
+    waited = [os.wait4(pid, os.WNOHANG) for pid in adopted]
+    return [used for ended, _, used in waited if ended], any(not ended for ended, _, _ in waited)
