@@ -152,6 +152,17 @@ def test_an_application_that_ends_while_it_is_delayed_is_said(tmp_path):
     assert json.loads(steps.read_text().splitlines()[-1])["reason"] == "the process has ended"
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs another CPU than that of the data path")
+def test_the_observer_keeps_off_the_cpu_of_the_data_path(tmp_path):
+    all_cpus = os.sched_getaffinity(0)
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        command = [WINDTUNNEL, "attach", str(app.pid), "--for", "60s", "--out", "run"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
+            wait_for(lambda: os.sched_getaffinity(watching.pid) < all_cpus, "it has left a CPU")
+            watching.send_signal(signal.SIGINT)
+
+
 def test_a_second_observer_is_refused(tmp_path):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         command = [

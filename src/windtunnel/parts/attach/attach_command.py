@@ -56,7 +56,9 @@ def attach(
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", metavar="N", min=3, max=999, help="With --against: how often.", show_default="8"),
+        typer.Option(
+            "--pairs", metavar="N", min=3, max=999, help="With --against: how often.", show_default=str(PAIRS)
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -141,6 +143,7 @@ def _against(
 ) -> None:
     """Compares two commands, and prints and keeps the comparison."""
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
+    from windtunnel.measure.compare.compared import NAME
     from windtunnel.measure.compare.comparison_record import NO_VERDICT
     from windtunnel.measure.execute import new_directory
     from windtunnel.parts.attach.in_turn import compare_in_turn
@@ -155,7 +158,7 @@ def _against(
     with live_table(progress(), request.seconds) as listener:
         comparison = compare_in_turn({"a": target, "b": command}, pairs, request, directory, progress().print, listener)
     report = write_new_page(comparison_document(comparison), directory / REPORT)
-    files = [("comparison", str(directory / "comparison.json")), ("report", str(report))]
+    files = [("comparison", str(directory / NAME)), ("report", str(report))]
     print(json_of(comparison)) if json else show(comparison_document(comparison, files))
     if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -128,9 +128,9 @@ class Observer:
         self._before = self._reading()
         self._index = 0
 
-    def bound_turns(self, seconds: float) -> None:
+    def bound_turns(self, seconds: float) -> WindowLine:
         """Counts for a moment, and lets the probe take turns for interrupted that last much longer than the slowest thread's do. Until then
-        LEAST_INTERRUPTED_US is the bound."""
+        LEAST_INTERRUPTED_US is the bound. Returns what happened in that moment."""
         time.sleep(seconds)
         line = self.window()
         calls = Counter[int]()
@@ -142,6 +142,7 @@ class Observer:
             turn_us = line.present_ticks / fewest / hz * 1e6
             self.page.control.interrupted_us = round(max(INTERRUPTED_TURNS * turn_us, LEAST_INTERRUPTED_US))
             self.page.wake()
+        return line
 
     @property
     def tsc_hz(self) -> float | None:

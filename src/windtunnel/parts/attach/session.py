@@ -15,9 +15,11 @@ from windtunnel.finding import NotMeasured
 from windtunnel.measure.execute import new_directory
 from windtunnel.parts.attach import delay_lines, way_in
 from windtunnel.parts.attach.experiments import DelayLine, Delays, NotShownLine, run_causal, run_headroom
+from windtunnel.parts.attach.lines import WindowLine
 from windtunnel.parts.attach.live_table import Listener
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.observer import Observer, Presence, alive, believable, leased, opened
+from windtunnel.parts.attach.observer_cpus import kept_off_data_path
 from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.processes import Application, application_of, choose
 from windtunnel.parts.attach.telemetry import Telemetry
@@ -63,12 +65,17 @@ def observe(target: list[str], request: Request, out: Path | None, listener: Lis
     if request.telemetry:
         return _by_telemetry(target, request, out, listener)
     with Interrupts() as interrupts, _application(target) as application, opened(application.pid) as page:
-        with leased(page, request.presence):
+        with leased(page, request.presence), kept_off_data_path() as keep_off:
+
+            def take(window: WindowLine, tsc_hz: float) -> None:
+                keep_off(window)
+                listener(window, tsc_hz)
+
             _wait_for_ports(page, application)
             writer = ObservedRunWriter(out or new_directory(application.name), application, _release(page))
             observer = Observer(page, application.pid)
-            observer.bound_turns(FIRST_S)
-            reasons = _windows(writer, observer, request, interrupts, listener)
+            keep_off(observer.bound_turns(FIRST_S))
+            reasons = _windows(writer, observer, request, interrupts, take)
             tsc_hz = observer.tsc_hz
         if tsc_hz is None:
             raise UserError(f"{application.name}: it ended before its clock was measured", remedy="observe it longer")

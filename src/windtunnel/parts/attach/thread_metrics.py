@@ -6,11 +6,11 @@ an identity: all turns together last as long as the thread was on its CPU. For a
 the ports' own counters tell. What is too much is taken off again.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial, reduce
 from itertools import chain
-from operator import add as add_two
 from typing import Self
 
 import numpy as np
@@ -283,7 +283,7 @@ def threads(windows: Sequence[WindowLine], tsc_hz: float) -> list[Thread]:
 
 
 def _sum(totals: Sequence[Totals]) -> Totals:
-    return reduce(add_two, totals)
+    return reduce(operator.add, totals)
 
 
 def _weighty(total: Totals) -> NDArray[np.int64]:
