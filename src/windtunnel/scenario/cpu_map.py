@@ -53,6 +53,7 @@ def cpu_map(
     nic_nodes: Mapping[Side, int],
 ) -> CpuMap:
     """`allowed`: CPUs of this process; `reserved`: CPUs with threads of parts; `nic_nodes`: the NUMA nodes of the sides' NICs."""
+    allowed = set(allowed)
     if len(allowed) <= NOTHING_TO_CHOOSE:
         return CpuMap([], [])
     return CpuMap(
@@ -92,7 +93,8 @@ def _rows(
     sides: dict[int, set[Side]] = {}
     for stage in placed:
         sides.setdefault(stage.cpu, set()).add(stage.side)
-    main = host.cores[house_core(host, allowed)]
+    main = set(host.cores[house_core(host, allowed)])
+    main_is_alone = main.isdisjoint(sides)
 
     def mark(cpu: int) -> str:
         if cpu in sides:
@@ -101,7 +103,7 @@ def _rows(
             return "T"
         if cpu not in allowed:
             return "-"
-        return "." if cpu not in main or set(main) & set(sides) else "M"
+        return "M" if cpu in main and main_is_alone else "."
 
     for l3, cpus in enumerate(host.l3s):
         cores = [host.cores[core] for core in dict.fromkeys(host.core_of[cpu] for cpu in cpus)]
@@ -125,7 +127,7 @@ def _reasons(
 ) -> Iterator[str]:
     workers = {stage.cpu for stage in placed}
     cores = [host.core_of[cpu] for cpu in workers]
-    if any(len(set(core) & set(allowed)) > 1 for core in host.cores):
+    if any(sum(cpu in allowed for cpu in core) > 1 for core in host.cores):
         sharing = sum(cores.count(core) > 1 for core in cores)
         yield (
             f"{sharing} of {len(workers)} workers share a physical core with another one"
