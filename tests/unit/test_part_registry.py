@@ -1,5 +1,6 @@
 """A part can be taken out of the package: its folder, and its name in the registry. ./test long parts takes one out of a checkout."""
 
+import json
 import os
 import runpy
 import shutil
@@ -15,7 +16,23 @@ from windtunnel.part_registry import PARTS
 CHECKOUT = Path(__file__).parents[2]
 PACKAGE = Path(windtunnel.__file__).parent
 pytestmark = pytest.mark.slow
-COMMAND_LINE = "import sys; sys.argv[0] = 'windtunnel'; from windtunnel.cli import main; main()"
+CHECKS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from windtunnel.cli import main
+
+def checked(scenario):
+    sys.argv = ["windtunnel", "check", scenario]
+    with redirect_stdout(output := io.StringIO()), redirect_stderr(output):
+        try:
+            main()
+        except SystemExit as ended:
+            return ended.code or 0, output.getvalue()
+    return 0, output.getvalue()
+
+print(json.dumps({scenario: checked(scenario) for scenario in sys.argv[1:]}))
+"""
+"""What `windtunnel check` ends with and prints, scenario by scenario, in one process."""
 WITH_USERS = runpy.run_path(str(CHECKOUT / "setup/remove-part"))["with_users"]
 
 
@@ -39,19 +56,24 @@ def take_out(parts: list[str], directory: Path) -> None:
         shutil.rmtree(package / "parts" / part)
 
 
-def check(directory: Path, scenario: str) -> tuple[int, str]:
+def check(directory: Path, scenarios: list[str]) -> dict[str, tuple[int, str]]:
     environment = os.environ | {"PYTHONPATH": str(directory), "COLUMNS": "200"}
-    command = [sys.executable, "-c", COMMAND_LINE, "check", CHECKOUT / f"scenarios/{scenario}.toml"]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr
+    files = [str(CHECKOUT / f"scenarios/{scenario}.toml") for scenario in scenarios]
+    ended = subprocess.run(
+        [sys.executable, "-c", CHECKS, *files], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return dict(zip(scenarios, map(tuple, json.loads(ended.stdout).values()), strict=True))
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_without_a_part_its_keys_are_unknown_and_other_scenarios_are_valid(tmp_path, part):
     removed = WITH_USERS(part, PARTS)
     take_out(removed, tmp_path)
-    left = [scenarios_of(other)[0] for other in PARTS if other not in removed and scenarios_of(other)]
-    assert {name: check(tmp_path, name)[0] for name in ["echo", *left]} == dict.fromkeys(["echo", *left], 0)
-    for unknown in (scenarios_of(other)[0] for other in removed if has(other, "keys") and scenarios_of(other)):
-        code, output = check(tmp_path, unknown)
+    left = ["echo", *(scenarios_of(other)[0] for other in PARTS if other not in removed and scenarios_of(other))]
+    unknown = [scenarios_of(other)[0] for other in removed if has(other, "keys") and scenarios_of(other)]
+    checked = check(tmp_path, left + unknown)
+    assert {name: checked[name][0] for name in left} == dict.fromkeys(left, 0)
+    for name in unknown:
+        code, output = checked[name]
         assert code == 2 and "unknown key" in output and "Traceback" not in output, output
