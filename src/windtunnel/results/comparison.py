@@ -186,7 +186,7 @@ def _changes(point: Point) -> Iterator[Sentence]:
         change = f"{_value(difference.a)} → {_value(difference.b)}"
         yield Sentence(Marked("changed: ", strong=True), f"{difference.key}  {change}")
     if point.measures and not point.differences:
-        yield Sentence("changed: nothing; both scenarios are equal", tone="quiet")
+        yield Sentence("changed: nothing; A and B are equal", tone="quiet")
 
 
 def _value(value: object) -> str:

@@ -7,6 +7,7 @@ from observed_samples import TSC_HZ, busy_windows
 
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import NAME
+from windtunnel.measure.compare.comparison_record import Difference
 from windtunnel.parts.attach import in_turn
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.processes import Application
@@ -48,6 +49,9 @@ def test_the_dearer_build_is_slower_and_the_order_varies(monkeypatch, tmp_path):
         "stopped": "all run",
         "change": "run",
     }
+    assert [point.differences for point in comparison.points] == [
+        [Difference(key="command", a="old/broker 40", b="new/broker 44")]
+    ]
     assert (tmp_path / "runs" / NAME).is_file()
     assert {path.name for path in (tmp_path / "runs/b").iterdir()} == {f"0{n}" for n in range(1, 7)}
     firsts = {line.rpartition(": ")[2] for line in announced[::2]}

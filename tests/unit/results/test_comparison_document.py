@@ -13,7 +13,7 @@ def test_the_verdict_and_what_was_changed_are_shown(tmp_path):
     a, b = in_turn(tmp_path, 8, 6.0, 5.0)
     document = comparison_document(compared(a, b), [("report", "there.html")])
     shown = printed(document, 200)
-    assert document.title == "B against A: slower" and "changed: nothing; both scenarios are equal" in shown
+    assert document.title == "B against A: slower" and "changed: nothing; A and B are equal" in shown
     assert shown.index("responses_per_s") < shown.index("─ verdict ─") < shown.index("echo: slower, responses_per_s")
     assert shown.rstrip().endswith("report there.html") and "client.app_tx" in shown
     page = Page(render(document)).text

@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Difference:
-    """A key in which B's scenario differs from A's; None if one does not have it."""
+    """A key in which B's scenario differs from A's, or the command of observed programs; None if one does not have it."""
 
     key: str
     a: Any
@@ -51,8 +51,8 @@ def points(a: Sequence[Reading], b: Sequence[Reading]) -> tuple[list[Point], lis
 
 
 def differences(point: Point) -> list[Difference]:
-    """The keys that were changed from A to B."""
-    a, b = point.a[0].scenario, point.b[0].scenario
+    """What was changed from A to B. A program that was observed has no scenario: its command stands for it."""
+    a, b = (reading.scenario | {"command": reading.command} for reading in (point.a[0], point.b[0]))
     keys = [key for key in dict.fromkeys([*a, *b]) if key != "title" and key != "wire.socket"]
     return [Difference(key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)]
 

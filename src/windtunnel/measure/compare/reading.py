@@ -1,5 +1,6 @@
 """What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -70,6 +71,8 @@ class Reading:
     title: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marked it with."""
+    command: str | None = None
+    """Of an observed program, as a shell has it."""
     unsettled: bool | None = None
     """Whether its windows had a step or a trend; None: not known."""
     finished: datetime | None = None
@@ -110,6 +113,7 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         included=list(record.verdict.reasons) if valid else [],
         title=record.title,
         labels=record.labels,
+        command=shlex.join(record.observed.command) if record.observed else None,
         unsettled=_unsettled(run),
         finished=record.finished,
         excluded=frozenset(_excluded(run)) if valid else frozenset(),
