@@ -106,7 +106,7 @@ def facts(spec: RunSpec) -> Iterator[tuple[str, str]]:
 def _traffic(workload: Workload, inflight: int) -> str:
     """One line on a workload. Without a client in this run, the load is not known."""
     what = next(
-        filter(None, (text(workload) for text in part_functions("blocks", "workload_text"))), _handled(workload)
+        filter(None, (text(workload) for text in part_functions("run_map", "workload_text"))), _handled(workload)
     )
     if workload.load is None:
         return f"{workload.name}: {what}"

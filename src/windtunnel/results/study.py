@@ -73,7 +73,7 @@ def study_document(study: Study, files: Sequence[tuple[str, str]] = (), charts: 
         blocks=[
             Sentence(_METHOD, detail=True),
             *(_pictures(study) if charts else ()),
-            *(section for sections in part_functions("blocks", "study_sections") for section in sections(study)),
+            *(section for sections in part_functions("study_blocks", "sections") for section in sections(study)),
             *_points(study),
             *_invalid(study),
             *_unrunnable(record),
@@ -135,7 +135,7 @@ def _notes(study: Study) -> Iterator[str]:
     record = study.record
     if (sentence := state_sentence(study)) and not study.missed:
         yield sentence
-    for sentences in part_functions("blocks", "study_sentences"):
+    for sentences in part_functions("study_blocks", "sentences"):
         yield from sentences(record)
     yield from (f"only {level} was run" for level in _constant(study))
     yield from not_counted(study)

@@ -8,7 +8,7 @@ from study_tools import HEAD, finished, on_paper, written
 from terminal_views import printed
 
 from windtunnel.errors import UserError
-from windtunnel.parts.pcie.compared import of_study
+from windtunnel.parts.pcie.compared import of_runs
 from windtunnel.parts.pcie.measured import FILE
 from windtunnel.parts.pcie.run_estimate import ports_of
 from windtunnel.results.page.renderer import render
@@ -79,7 +79,7 @@ def test_a_study_has_the_runs_with_whose_counters_a_text_was_saved(tmp_path):
     first, _, third = (study.path / row["directory"] for row in study.rows)
     for run in (first, third):
         (run / FILE).write_bytes(PCM.read_bytes())
-    compared = of_study(study)
+    compared = of_runs(study.path / row["directory"] for row in study.rows)
     assert len(compared) == 2 and [one.pps for one in compared] == sorted(one.pps for one in compared)
     estimates = {sum(port.rate.inbound_read for port in ports_of(load(run))) for run in (first, third)}
     assert {one.estimated["inbound_read"] for one in compared} == estimates

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from windtunnel.measure.study.study import Study
-from windtunnel.parts.pcie.compared import of_study
-from windtunnel.parts.pcie.document import compared_section, pcie_section
+from windtunnel.parts.pcie.document import pcie_section
 from windtunnel.parts.pcie.measured import measured_with_run
 from windtunnel.parts.pcie.port_estimate import PortEstimate
 from windtunnel.parts.pcie.run_estimate import shown_ports, tightest
@@ -15,11 +13,6 @@ from windtunnel.runs.reader import Run
 
 def machine_sections(run: Run) -> Iterator[Section]:
     yield from pcie_section(shown_ports(run), measured_with_run(run.path))
-
-
-def study_sections(study: Study) -> Iterator[Section]:
-    """Of the runs of a study with which PCIe counters were saved."""
-    yield from compared_section(of_study(study), "Estimated: each run by its own rates, sizes and bursts.")
 
 
 def limits(run: Run) -> Iterator[Limit]:

@@ -2,13 +2,11 @@
 named beside a sweep."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
-from windtunnel.measure.study.columns import has_metrics
-from windtunnel.measure.study.study import Study
 from windtunnel.parts.pcie import traffic_options
 from windtunnel.parts.pcie.estimate import MB, Cost
 from windtunnel.parts.pcie.measured import FILE, Measured, measured_with_run, read_measured
@@ -37,10 +35,9 @@ class Compared:
     """Whether no NIC ran, so that the estimate is what it would be on one."""
 
 
-def of_study(study: Study) -> list[Compared]:
-    """The runs of a study in whose directories counters were saved, by rate. Raises UserError as `read_measured`."""
-    places = dict.fromkeys(row["directory"] for row in study.rows if has_metrics(row))
-    with_counters = (study.path / place for place in places if os.path.lexists(study.path / place / FILE))
+def of_runs(directories: Iterable[Path]) -> list[Compared]:
+    """The runs in whose directories counters were saved, by rate. Raises UserError as `read_measured`."""
+    with_counters = (directory for directory in directories if os.path.lexists(directory / FILE))
     return sorted((one for path in with_counters for one in _of_run(path)), key=lambda one: one.pps)
 
 

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from windtunnel.engine.lines import Result
-from windtunnel.engine.plan import Plan, Workload
+from windtunnel.engine.plan import Plan
 from windtunnel.parts.streams.ledger import streams_of
-from windtunnel.parts.streams.plan import stream_of
 from windtunnel.parts.streams.rows import NAME, NOUN, StreamRow
 from windtunnel.results.document import Section, Table, columns_of
 from windtunnel.results.metric_columns import metric_columns
 from windtunnel.runs.summary import Summary
-from windtunnel.scenario.quantities import write
 
 
 def sections(summary: Summary) -> Iterator[Section]:
@@ -45,15 +43,6 @@ def missing(plan: Plan, result: Result) -> list[str]:
     """What the ledgers miss."""
     names = [workload.name for workload in plan.workloads]
     return [f"{end.missing:,} bytes of {names[end.workload]}" for end in streams_of(result) if end.missing]
-
-
-def workload_text(workload: Workload) -> str | None:
-    """What a workload does, as `check` says it; None if it has messages."""
-    stream = stream_of(workload)
-    if stream is None:
-        return None
-    buffers = f"buffers {write('size', stream.send_buffer_bytes)} to send, {write('size', stream.receive_buffer_bytes)} to receive"
-    return f"a TCP stream in writes of {write('size', stream.write_bytes)}, {buffers}"
 
 
 def _rows(summary: Summary) -> Sequence[StreamRow]:

@@ -1,7 +1,7 @@
 """Marks in the plots of a study: values that a reader compares a curve with, each a thin line with its name in the legend and its source in the
 caption.
 
-A mark stands upright at a value of a factor, or lies at a value of a metric. Parts have marks of their own (`blocks.study_marks`).
+A mark stands upright at a value of a factor, or lies at a value of a metric. Parts have marks of their own (`study_blocks.marks`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ class Mark:
 
 def marks_of(study: Study) -> list[Mark]:
     """All marks of a study: the line rate, and what each part marks."""
-    return [*_line_rate(study), *(mark for marks in part_functions("blocks", "study_marks") for mark in marks(study))]
+    return [*_line_rate(study), *(mark for marks in part_functions("study_blocks", "marks") for mark in marks(study))]
 
 
 def first_runs(study: Study) -> dict[int, Run]:
