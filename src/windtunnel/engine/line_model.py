@@ -4,4 +4,4 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)

@@ -7,7 +7,7 @@ could not be had is null, never zero. A counter that is added has the default nu
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.ledgers import MbufLedger, MessageLedger, PacketLedger
@@ -153,4 +153,4 @@ class Error(Line):
 
 
 AnyLine = Annotated[Hello | Phase | Ready | Peer | Window | Result | Handler | Error, Field(discriminator="type")]
-LINE = TypeAdapter(AnyLine)
+LINE = TypeAdapter(AnyLine, config=ConfigDict(defer_build=True))

@@ -51,7 +51,12 @@ class Part(BaseModel):
     """A part of the plan: strict. Every key is written; one with a default may be missing from a record of before it was there."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True
+        defer_build=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_serialization_defaults_required=True,
     )
 
 

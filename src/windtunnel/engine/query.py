@@ -128,9 +128,11 @@ class LadderEnd(BaseModel):
     huge_bytes: int | None
 
 
-_LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
-_HANDLERS = TypeAdapter(list[Handler])
-_WIRES = TypeAdapter(list[Wire])
+_LADDER = TypeAdapter(
+    Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")], config=ConfigDict(defer_build=True)
+)
+_HANDLERS = TypeAdapter(list[Handler], config=ConfigDict(defer_build=True))
+_WIRES = TypeAdapter(list[Wire], config=ConfigDict(defer_build=True))
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:

@@ -36,7 +36,7 @@ Pages = Literal["huge", "small"]
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class Rung(Part):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Part(BaseModel):
     """A part of the facts. It is frozen, so that a record cannot change after it was read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class Probe(Part):

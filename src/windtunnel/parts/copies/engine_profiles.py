@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True)
 
 
 class _Sourced(Part, Generic[Value]):

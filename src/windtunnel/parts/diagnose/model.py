@@ -21,7 +21,7 @@ Confidence = Literal["high", "medium", "low"]
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class Interval(Part):

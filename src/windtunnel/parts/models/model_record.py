@@ -58,7 +58,7 @@ Values = Annotated[dict[str, Any], AfterValidator(_within)]
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Provenance(Part):
