@@ -52,9 +52,9 @@ named_counts fabric_port::statistics() const {
     add("send queue full", full);
     add("heap allocations of the provider", allocations);
     if (is_one_sided()) add_region(all);
-    receives.append_to(all, "receive failed", fi_strerror);
-    refused.append_to(all, "receive not posted", fi_strerror);
-    sends.append_to(all, "send failed", fi_strerror);
+    receives.append_to(all, "receive failed", libfabric().strerror);
+    refused.append_to(all, "receive not posted", libfabric().strerror);
+    sends.append_to(all, "send failed", libfabric().strerror);
     return all;
 }
 

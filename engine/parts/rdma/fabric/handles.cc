@@ -6,8 +6,9 @@ namespace wt {
 
 void check_fabric(const std::string &provider, int64_t error, const std::string &what) {
     if (error >= 0) return;
-    throw refusal("rdma wire: " + provider + ": " + what + ": " + fi_strerror(static_cast<int>(-error)),
-                  "FI_LOG_LEVEL=warn in the environment shows the provider's own words in engine.log");
+    throw refusal(
+        "rdma wire: " + provider + ": " + what + ": " + libfabric().strerror(static_cast<int>(-error)),
+        "FI_LOG_LEVEL=warn in the environment shows the provider's own words in engine.log");
 }
 
 fabric_handle<fid_cq> open_completions(const std::string &provider, fid_domain *domain, size_t places) {

@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "parts/rdma/fabric/libfabric.h"
+
 namespace wt {
 
 struct close_fabric {
@@ -17,7 +19,7 @@ struct close_fabric {
     void operator()(Object *o) const {
         fi_close(&o->fid);
     }
-    void operator()(fi_info *info) const { fi_freeinfo(info); }
+    void operator()(fi_info *info) const { libfabric().freeinfo(info); }
 };
 
 template <typename Object>

@@ -34,7 +34,7 @@ rdma_offer offer_of(const fi_info &i) {
 
 std::optional<std::vector<rdma_offer>> rdma_offers() {
     fi_info *found = nullptr;
-    const int error = fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, nullptr, &found);
+    const int error = libfabric().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, nullptr, &found);
     const fabric_handle<fi_info> first(found);
     std::vector<rdma_offer> offers;
     if (error == -FI_ENODATA) return offers;

@@ -38,7 +38,7 @@ fabric_port::fabric_port(const rdma_setup &setup, port &made)
 void fabric_port::open_objects() {
     fi_info *const first = queues_[0].offer.get();
     fabric_ = make_fabric<fid_fabric>(provider_, "opening the fabric", [&](fid_fabric **f) {
-        return fi_fabric(first->fabric_attr, f, nullptr);
+        return libfabric().fabric(first->fabric_attr, f, nullptr);
     });
     events_ = open_events(provider_, fabric_.get());
     domain_ = make_fabric<fid_domain>(provider_, "opening the domain", [&](fid_domain **d) {

@@ -58,7 +58,7 @@ fabric_address address_of_name(const std::string &name) {
 }
 
 fabric_handle<fi_info> hints_of(const rdma_setup &setup, const port_plan &asked) {
-    fabric_handle<fi_info> hints(fi_allocinfo());
+    fabric_handle<fi_info> hints(libfabric().dupinfo(nullptr));
     if (!hints) throw refusal("rdma wire: no memory for libfabric's hints");
     hints->caps = setup.operation == rdma_operation::send ? FI_MSG : FI_MSG | FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -79,13 +79,13 @@ int ask(const rdma_setup &setup, const fabric_address &at, bool deep, fi_info **
     const uint32_t version = FI_VERSION(1, 17);
     if (is_by_name(setup.provider)) {
         const auto *name = reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size();
-        return fi_getinfo(version, name, nullptr, FI_SOURCE, hints.get(), found);
+        return libfabric().getinfo(version, name, nullptr, FI_SOURCE, hints.get(), found);
     }
     hints->src_addr = std::malloc(at.bytes.size());  // libfabric frees it with the hints
     if (hints->src_addr == nullptr) return -FI_ENOMEM;
     std::memcpy(hints->src_addr, at.bytes.data(), at.bytes.size());
     hints->src_addrlen = at.bytes.size();
-    return fi_getinfo(version, nullptr, nullptr, 0, hints.get(), found);
+    return libfabric().getinfo(version, nullptr, nullptr, 0, hints.get(), found);
 }
 
 }  // namespace

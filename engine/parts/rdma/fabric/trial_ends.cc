@@ -54,7 +54,7 @@ trial_pair::trial_pair(const rdma_setup &setup, const fabric_ability &wanted)
 void trial_pair::open_objects() {
     const std::string &provider = setup_.provider;
     fabric_ = make_fabric<fid_fabric>(provider, "opening the fabric of a trial", [&](fid_fabric **f) {
-        return fi_fabric(offer_->fabric_attr, f, nullptr);
+        return libfabric().fabric(offer_->fabric_attr, f, nullptr);
     });
     events_ = open_events(provider, fabric_.get());
     domain_ = make_fabric<fid_domain>(provider, "opening the domain of a trial", [&](fid_domain **d) {

@@ -5,6 +5,7 @@
 #include "fake_fabric.h"
 #include "parts/rdma/fabric/channel.h"
 #include "parts/rdma/fabric/completion.h"
+#include "parts/rdma/fabric/libfabric.h"
 #include "suite.h"
 
 namespace wt::test::rdma_channel_test {
@@ -112,9 +113,9 @@ TEST_F(Channel, APacketWithAnErrorIsCountedAndItsMbufFreed) {
     EXPECT_EQ(c.rx.errors.total(), 1u);
     EXPECT_EQ(c.rx.posted.count, 8u);  // another one is posted
     named_counts said;
-    c.rx.errors.append_to(said, "receive failed", fi_strerror);
+    c.rx.errors.append_to(said, "receive failed", libfabric().strerror);
     ASSERT_EQ(said.size(), 1u);
-    EXPECT_EQ(said[0].first, std::string("receive failed: ") + fi_strerror(FI_ETRUNC));
+    EXPECT_EQ(said[0].first, std::string("receive failed: ") + libfabric().strerror(FI_ETRUNC));
 }
 
 TEST_F(Channel, ReceivesThatEndWithTheirConnectionAreNoPackets) {
