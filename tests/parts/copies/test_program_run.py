@@ -11,8 +11,8 @@ from program_samples import COPYING, counted
 
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.program_copies import ProgramCopies
-from windtunnel.parts.copies.program_page import THREADS
-from windtunnel.parts.copies.program_run import find_library
+from windtunnel.parts.copies.program_page import THREADS, Page
+from windtunnel.parts.copies.program_run import find_library, run_program
 
 pytestmark = pytest.mark.slow
 PAGE, LINE = 4096, 64
@@ -151,6 +151,12 @@ def test_a_copy_beyond_its_buffer_ends_the_program_in_the_c_librarys_words():
 def test_without_a_page_a_program_is_as_without_the_library(path):
     done = with_library([COPYING, "memcpy:100:10:4096:0", "exit", "5"], WINDTUNNEL_COPIES=path)
     assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+
+
+def test_a_library_that_the_loader_would_take_for_two_is_refused(tmp_path):
+    library = tmp_path / "my tools" / "lib.so"
+    with Page() as page, pytest.raises(UserError, match="takes no path with a blank"):
+        run_program([COPYING], library, page, None)
 
 
 def test_more_threads_than_rows_share_one_and_lose_no_copy():

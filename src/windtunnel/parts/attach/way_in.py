@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from windtunnel.engine.find import find_native
+from windtunnel.engine.preload import preloading
 from windtunnel.errors import UserError
 from windtunnel.parts.attach.page import NAME, descriptor_of
 from windtunnel.parts.attach.processes import Application
@@ -55,9 +56,9 @@ def how_to_load() -> str:
 
 def start(command: list[str]) -> "subprocess.Popen[bytes]":
     """Starts a command with the probe in it. Its output is on stderr: stdout has the result. Raises UserError if it cannot be started."""
-    preloaded = f"{library()}:{before}" if (before := os.environ.get("LD_PRELOAD")) else str(library())
+    environment = os.environ | preloading(library())
     try:
-        return subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded}, stdout=2)
+        return subprocess.Popen(command, env=environment, stdout=2)
     except OSError as error:
         raise UserError(
             f"{command[0]}: cannot be started: {error.strerror}", remedy="give the path of a program"

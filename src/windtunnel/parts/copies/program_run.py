@@ -15,6 +15,7 @@ from pathlib import Path
 from windtunnel import proc
 from windtunnel.engine.find import find_native
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.preload import preloading
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.program_file import check_program
 from windtunnel.parts.copies.program_page import NAME, Page
@@ -56,12 +57,12 @@ def find_library(program: str) -> Path:
 
 def run_program(command: Sequence[str], library: Path, page: Page, seconds: float | None) -> Ended:
     """Runs the command to its end, or asks it to end after so many seconds. Its standard output goes to stderr: stdout has the result.
-    Raises UserError if it cannot be started."""
-    preloaded = f"{library}:{before}" if (before := os.environ.get("LD_PRELOAD")) else str(library)
+    Raises UserError if it cannot be started, or if the loader would take another library."""
+    environment = os.environ | preloading(library) | page.environment
     with _adopting(), Interrupts() as interrupts:
         others = _children()
         try:
-            program = subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded} | page.environment, stdout=2)
+            program = subprocess.Popen(command, env=environment, stdout=2)
         except OSError as error:
             raise UserError(f"{command[0]}: cannot be started: {error.strerror}", remedy="name a program") from None
         ended = _Waiting(program.pid, page, interrupts, seconds).until_it_ends(others)
