@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -46,9 +47,21 @@ static bool is_page(int descriptor) {
            head.abi == WT_COPIES_ABI && head.bytes == sizeof(struct wt_copies_page);
 }
 
+/* Whether the process that a path names has this user. Once the command has ended, its number may be
+ * anybody's, whose file could keep us waiting in open(), or be cut off while it is mapped. */
+static bool is_of_own_process(const char *path) {
+    char process[sizeof "/proc/4294967295"];
+    unsigned number;
+    int end = 0;
+    struct stat facts;
+    if (sscanf(path, "/proc/%u/fd/%*u%n", &number, &end) != 1 || !end || path[end]) return false;
+    snprintf(process, sizeof process, "/proc/%u", number);
+    return stat(process, &facts) == 0 && facts.st_uid == geteuid();
+}
+
 static struct wt_copies_page *open_page(void) {
     const char *const path = secure_getenv(WT_COPIES_VARIABLE);
-    if (!path) return NULL;
+    if (!path || !is_of_own_process(path)) return NULL;
     const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return NULL;
     void *place = MAP_FAILED;

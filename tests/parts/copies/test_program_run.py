@@ -11,7 +11,7 @@ from program_samples import COPYING, counted
 
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.program_copies import ProgramCopies
-from windtunnel.parts.copies.program_page import THREADS, Page
+from windtunnel.parts.copies.program_page import ABI, BYTES, MAGIC, THREADS, Head, Page
 from windtunnel.parts.copies.program_run import find_library, run_program
 
 pytestmark = pytest.mark.slow
@@ -151,6 +151,30 @@ def test_a_copy_beyond_its_buffer_ends_the_program_in_the_c_librarys_words():
 def test_without_a_page_a_program_is_as_without_the_library(path):
     done = with_library([COPYING, "memcpy:100:10:4096:0", "exit", "5"], WINDTUNNEL_COPIES=path)
     assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+
+
+PAGE_OF_ANOTHER = """
+import os, sys
+page = os.memfd_create("windtunnel-copies")
+os.truncate(page, int(sys.argv[1]))
+os.pwrite(page, bytes.fromhex(sys.argv[2]), 0)
+print(f"/proc/{os.getpid()}/fd/{page}", flush=True)
+sys.stdin.read()
+print(os.pread(page, len(sys.argv[2]) // 2, 0).hex())
+"""
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+def test_a_page_of_another_user_is_not_opened():
+    """The number of a command that has ended may be that of a process of theirs, who would cut off the page."""
+    head = bytes(Head(magic=MAGIC, abi=ABI, bytes=BYTES)).hex()
+    command = ["/usr/bin/python3", "-c", PAGE_OF_ANOTHER, str(BYTES), head]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, user=61_874, group=61_874, extra_groups=[], cwd="/") as theirs:
+        path = theirs.stdout.readline().strip()
+        assert with_library([COPYING, "memcpy:100:10:4096:0"], WINDTUNNEL_COPIES=path).returncode == 0
+        assert theirs.communicate()[0].strip() == head
 
 
 def test_a_library_that_the_loader_would_take_for_two_is_refused(tmp_path):
