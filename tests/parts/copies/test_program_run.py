@@ -153,6 +153,15 @@ def test_without_a_page_a_program_is_as_without_the_library(path):
     assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
 
 
+ORPHANS = """
+import os, subprocess, time
+started = subprocess.run(["sh", "-c", "for n in 1 2 3; do sleep 0.1 & echo $!; done"], stdout=subprocess.PIPE).stdout
+end = time.monotonic() + 10
+while any(os.path.exists(f"/proc/{pid}") for pid in started.decode().split()):
+    time.sleep(0.05)
+    if time.monotonic() > end:
+        raise SystemExit("they are there")
+"""
 PAGE_OF_ANOTHER = """
 import os, sys
 page = os.memfd_create("windtunnel-copies")
@@ -204,6 +213,12 @@ def test_cpu_time_is_that_of_all_processes_also_of_those_that_lost_their_parent(
     copies = counted(["sh", "-c", f"({burn} & ) ; {burn}; sleep 1"])
     assert not copies.ended.still_running
     assert copies.ended.cpu_s >= 0.6
+
+
+def test_orphans_that_have_ended_keep_no_process_number():
+    """The program's parent adopts them, and a program may leave thousands."""
+    copies = counted(["python3", "-c", ORPHANS])
+    assert copies.ended.returncode == 0
 
 
 def test_other_children_of_this_process_are_none_of_the_programs():

@@ -77,6 +77,7 @@ class _Waiting:
         self._signals = iter((signal.SIGTERM, signal.SIGKILL))
         self._asked = False
         self._names: dict[tuple[int, int], str] = {}
+        self._cpu_s, self._page_faults = 0.0, 0
 
     def until_it_ends(self, others: set[int]) -> Ended:
         """`others`: children of this process that are none of the program's."""
@@ -84,16 +85,17 @@ class _Waiting:
         try:
             while not self._ended(descriptor):
                 self._read_names()
+                self._reap(others | {self._pid})
                 self._ask_to_end()
         finally:
             os.close(descriptor)
         _, status, used = os.wait4(self._pid, 0)
-        uses, still_running = _reap(_children() - others)
-        uses.append(used)
+        self._add(used)
+        still_running = self._reap(others)
         return Ended(
             returncode=os.waitstatus_to_exitcode(status),
-            cpu_s=sum(each.ru_utime + each.ru_stime for each in uses),
-            page_faults=sum(each.ru_minflt for each in uses),
+            cpu_s=self._cpu_s,
+            page_faults=self._page_faults,
             still_running=still_running,
             asked_to_end=self._asked,
             interrupted=self._interrupts.count > 0,
@@ -114,6 +116,18 @@ class _Waiting:
         if number := next(self._signals, None):
             os.kill(self._pid, number)
         self._asked, self._ends_at = True, time.monotonic() + END_S
+
+    def _reap(self, others: set[int]) -> bool:
+        """Takes what adopted processes that have ended have used, since each keeps its number until then. Whether others still run."""
+        waited = [os.wait4(pid, os.WNOHANG) for pid in _children() - others]
+        for pid, _, used in waited:
+            if pid:
+                self._add(used)
+        return not all(pid for pid, _, _ in waited)
+
+    def _add(self, used: resource.struct_rusage) -> None:
+        self._cpu_s += used.ru_utime + used.ru_stime
+        self._page_faults += used.ru_minflt
 
     def _read_names(self) -> None:
         for process, thread in self._page.ids():
@@ -136,9 +150,3 @@ def _children() -> set[int]:
     """Of all threads of this process, those that have ended too (proc(5))."""
     files = Path("/proc/self/task").glob("*/children")
     return {int(pid) for file in files for pid in proc.text(file).split()}
-
-
-def _reap(adopted: set[int]) -> tuple[list[resource.struct_rusage], bool]:
-    """What adopted processes that have ended have used, and whether others still run."""
-    waited = [os.wait4(pid, os.WNOHANG) for pid in adopted]
-    return [used for ended, _, used in waited if ended], any(not ended for ended, _, _ in waited)
