@@ -52,6 +52,12 @@ def test_a_script_is_what_its_interpreter_is(program, tmp_path):
         check_program(program(f"#! {interpreter} -x\n".encode()))
 
 
+def test_a_fifo_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "program", 0o755)
+    with pytest.raises(UserError, match="program: cannot be read: not a regular file"):
+        check_program(str(tmp_path / "program"))
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

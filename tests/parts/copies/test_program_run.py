@@ -239,6 +239,16 @@ def test_a_program_is_ended_after_its_time():
     assert copies.ended.returncode == -signal.SIGTERM and copies.ended.asked_to_end
 
 
+def test_a_program_that_has_become_another_users_runs_on(monkeypatch):
+    def kill(pid: int, number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(UserError, match="has become another user's, and may not be ended"):
+        counted(["sleep", "2"], seconds=0.3)
+    os.wait()
+
+
 def test_copies_of_a_megabyte_take_the_cpu_time_that_the_program_has():
     """All of them are timed, by the clock that also counts the program's CPU time: the share is between what cannot be."""
     copies = counted([COPYING, "memcpy:4194304:400:8388608:0"])

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.text_file import open_regular
 
 ELF, CLASS_64, X86_64, INTERPRETER = b"\x7fELF", 2, 62, 3
 """Of an ELF file: its beginning, class and machine; the type of the program header that names the loader (elf(5))."""
@@ -65,11 +66,12 @@ def _check_rights(file: Path) -> None:
 
 def _read(file: Path, most: int, offset: int = 0) -> bytes:
     try:
-        with file.open("rb") as stream:
+        with os.fdopen(open_regular(file), "rb") as stream:
             stream.seek(offset)
             return stream.read(most)
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {error}", remedy=HOW_ELSE) from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{file}: cannot be read: {reason}", remedy=HOW_ELSE) from None
 
 
 def _loader(file: Path, head: bytes) -> str | None:

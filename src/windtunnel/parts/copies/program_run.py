@@ -110,11 +110,17 @@ class _Waiting:
         return descriptor in readable
 
     def _ask_to_end(self) -> None:
-        """Ctrl-C reaches the program itself: it is asked only if it does not end by that."""
+        """Ctrl-C reaches the program itself: it is asked only if it does not end by that. Raises UserError if it has become another user's."""
         if self._ends_at is None or time.monotonic() < self._ends_at:
             return
         if number := next(self._signals, None):
-            os.kill(self._pid, number)
+            try:
+                os.kill(self._pid, number)
+            except PermissionError:
+                raise UserError(
+                    f"process {self._pid} has become another user's, and may not be ended: it runs on",
+                    remedy="end it as that user, or name a program that stays yours",
+                ) from None
         self._asked, self._ends_at = True, time.monotonic() + END_S
 
     def _reap(self, others: set[int]) -> bool:
