@@ -29,10 +29,12 @@ def ask(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
     most_bytes: int | None = None,
+    most_memory: int | None = None,
 ) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
     a file: on a pipe, one of those could keep the end from coming. `directory`: in which it works, ours if None. `most_bytes`: it may write no
-    larger file, its output included. Raises OSError if it cannot be started."""
+    larger file, its output included. `most_memory`: bytes that it, and each process that it starts, may have. Raises OSError if it cannot be
+    started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
@@ -44,8 +46,9 @@ def ask(
             cwd=directory,
         )
         with _whole_group(process) as pid_fd:
-            if most_bytes is not None:
-                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+            for limit, most in ((resource.RLIMIT_FSIZE, most_bytes), (resource.RLIMIT_DATA, most_memory)):
+                if most is not None:
+                    resource.prlimit(process.pid, limit, (most, most))
             ended = readable(pid_fd, seconds=timeout_s)
         if not ended:
             return None

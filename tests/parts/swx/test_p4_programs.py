@@ -169,6 +169,13 @@ def test_its_time_and_what_it_writes_are_bounded(place, monkeypatch):
     assert "ended with exit code 153" in refused(place, workload())  # SIGXFSZ ended `head`
 
 
+def test_its_memory_is_bounded(place, monkeypatch):
+    """A program may include /dev/zero."""
+    monkeypatch.setattr(p4, "MOST_MEMORY_BYTES", 128 << 20)
+    install(place, "sleep 0.2; python3 -c 'bytearray(300 << 20)' || exit 7")
+    assert "ended with exit code 7" in refused(place, workload())
+
+
 def test_nothing_is_started_if_nothing_is_opened(place):
     told = install(place)
     with code_not_opened():

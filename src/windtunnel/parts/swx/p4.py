@@ -24,6 +24,8 @@ PROGRAM = "p4c-dpdk"
 TIMEOUT_S = 60.0
 MOST_BYTES = 4 << 20
 """Of a program, of a spec (as the engine has it), and of what p4c says."""
+MOST_MEMORY_BYTES = 2 << 30
+"""Of p4c, and of its preprocessor: a program may include a file without an end."""
 MOST_ERRORS = 3
 INSTALL = "build p4c (https://github.com/p4lang/p4c) with its DPDK backend, and install it below /usr or /usr/local"
 _SOURCE = "source"
@@ -72,7 +74,7 @@ def is_written(spec: Path) -> bool:
 
 def _call(command: list[str], place: Path, program: Path, named_in: Path, by_hand: str) -> None:
     """Raises UserError if p4c ends with an error."""
-    ended = ask(command, TIMEOUT_S, os.environ | {"TMPDIR": str(place)}, place, MOST_BYTES)
+    ended = ask(command, TIMEOUT_S, os.environ | {"TMPDIR": str(place)}, place, MOST_BYTES, MOST_MEMORY_BYTES)
     if ended is None:
         raise UserError(f"{program}: {PROGRAM} has not ended within {TIMEOUT_S:g} s", remedy=by_hand)
     if ended.code == 0:
