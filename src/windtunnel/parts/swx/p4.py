@@ -17,6 +17,7 @@ from windtunnel.engine.ask import ask
 from windtunnel.engine.own_directory import for_temporary
 from windtunnel.errors import UserError, as_argument
 from windtunnel.host.installed import DIRECTORIES, installed
+from windtunnel.parts.swx.p4_includes import all_quotable
 from windtunnel.text_file import NOT_QUOTED, quotable, read_text
 
 SUFFIX = ".p4"
@@ -90,13 +91,15 @@ def _call(command: list[str], place: Path, program: Path, named_in: Path, by_han
 
 
 def _errors(output: str, program: Path, named_in: Path) -> Iterator[str]:
-    """FILE:LINE and fault of each error that names its line. A line of a file that is not quotable keeps its words for itself."""
+    """FILE:LINE and fault of each error that names its line. A line of a file that is not quotable keeps its words for itself, and so does each line
+    of a program that includes such a file."""
+    quoted = all_quotable(program, MOST_BYTES, named_in)
     for place in map(_ERROR.fullmatch, output.split("\n")):
         if place is None or (kind := _KIND.match(place["fault"])) is None:
             continue
         name = place["file"].removeprefix(f"{_SOURCE}/")
         file = program.parent / name if name != place["file"] else Path("/", name)
-        fault = place["fault"][kind.end() :] if quotable(file, named_in) else NOT_QUOTED
+        fault = place["fault"][kind.end() :] if quoted and quotable(file, named_in) else NOT_QUOTED
         yield f"{os.path.normpath(file)}:{place['line'] or place['column_line']}: {fault}"
 
 
