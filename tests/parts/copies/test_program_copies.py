@@ -52,6 +52,15 @@ def test_a_share_is_of_the_cpu_time_without_the_librarys_own():
     assert copies.share.mean == pytest.approx(0.2)
 
 
+def test_a_row_that_was_read_between_two_of_its_counters_is_read_again(monkeypatch):
+    """Its thread copies meanwhile: source_on_line is already that of one copy more."""
+    rows = iter([row(source_on_line=5), row(source_on_line=4)])
+    monkeypatch.setattr(Page, "rows", lambda page: 1)
+    monkeypatch.setattr(Page, "thread", lambda page, number: next(rows))
+    with Page() as page:
+        assert read_copies(page, ["server"], ended(still_running=True), TSC_HZ).copies == 4
+
+
 @pytest.mark.parametrize("how", [ended(still_running=True), ended(cpu_s=0.0)])
 def test_there_is_no_share_of_a_time_that_is_not_known(how):
     assert program(thread(size(9, 1000, 100.0)), how=how).share is None

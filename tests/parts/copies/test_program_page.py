@@ -53,7 +53,7 @@ def test_a_new_page_has_no_row_and_cannot_be_cut_off():
             program_page.BYTES,
             0,
         )
-        assert page.threads() == [] and page.ids() == []
+        assert page.rows() == 0 and page.ids() == []
         path = page.environment[program_page.VARIABLE]
         for length in (0, program_page.BYTES + 1):
             with pytest.raises(PermissionError):
@@ -65,5 +65,5 @@ def test_no_more_rows_are_read_than_the_page_has():
         with open(page.environment[program_page.VARIABLE], "r+b", buffering=0) as file:
             file.write(bytes(Head(threads=0xFFFFFFFF)))
             os.pwrite(file.fileno(), bytes(Thread(process=3, thread=4)), ctypes.sizeof(Head))
-        assert len(page.threads()) == program_page.THREADS
+        assert page.rows() == program_page.THREADS
         assert page.ids()[0] == (3, 4)

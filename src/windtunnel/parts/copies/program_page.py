@@ -101,17 +101,19 @@ class Page:
     def head(self) -> Head:
         return Head.from_buffer_copy(os.pread(self._fd, ctypes.sizeof(Head), 0))
 
-    def threads(self) -> list[Thread]:
-        """A copy of each row in use."""
-        return [self._thread(number) for number in range(min(self.head().threads, THREADS))]
+    def rows(self) -> int:
+        """Rows in use."""
+        threads: int = self.head().threads
+        return min(threads, THREADS)
 
-    def _thread(self, number: int) -> Thread:
+    def thread(self, number: int) -> Thread:
+        """A copy of a row."""
         size = ctypes.sizeof(Thread)
         return Thread.from_buffer_copy(os.pread(self._fd, size, ctypes.sizeof(Head) + number * size))
 
     def ids(self) -> list[tuple[int, int]]:
         """Process and thread of each row in use, without its counters."""
         size = ctypes.sizeof(Thread)
-        places = (ctypes.sizeof(Head) + number * size for number in range(min(self.head().threads, THREADS)))
+        places = (ctypes.sizeof(Head) + number * size for number in range(self.rows()))
         read = (os.pread(self._fd, 2 * ctypes.sizeof(u32), place) for place in places)
         return [(int.from_bytes(row[:4], "little"), int.from_bytes(row[4:], "little")) for row in read]
