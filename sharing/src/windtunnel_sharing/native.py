@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.api.errors import UserError, signal_name
-from windtunnel.api.runs import NAME, find_engine, runnable
+from windtunnel.api.runs import NAME, check_beside, find_engine, runnable
 from windtunnel_sharing import threads
 
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
@@ -45,11 +45,16 @@ class Silent(UserError):
 
 
 def find_native(name: str, room: str = "sharing/slicers") -> Path:
-    """In this room of the build, next to the engine itself (installed), or on PATH. Raises UserError."""
-    with contextlib.suppress(UserError):
-        for path in beside(find_engine(), name, room):
-            if runnable(path):
-                return path
+    """In this room of the build, next to the engine itself (installed), or on PATH. Raises UserError, also for one that may be of another user
+    than the engine."""
+    try:
+        engine = find_engine()
+    except UserError:
+        pass  # it may be installed without an engine
+    else:
+        for path in filter(runnable, beside(engine, name, room)):
+            check_beside(path, engine)
+            return path
     installed = shutil.which(name)
     if installed:
         return Path(installed).absolute()

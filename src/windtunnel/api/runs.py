@@ -7,6 +7,7 @@ from windtunnel.api.lazy import loader_of
 if TYPE_CHECKING:
     from windtunnel.engine.find import CHECKOUT as CHECKOUT
     from windtunnel.engine.find import NAME as NAME
+    from windtunnel.engine.find import check_beside as check_beside
     from windtunnel.engine.find import find_engine as find_engine
     from windtunnel.engine.find import first_place as first_place
     from windtunnel.engine.find import is_checkout as is_checkout

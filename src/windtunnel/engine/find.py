@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from windtunnel.engine.ask import ask
+from windtunnel.engine.own_directory import way_is_as_own
 from windtunnel.errors import UserError, as_argument
 from windtunnel.version import __version__
 
@@ -73,13 +74,24 @@ def _of_this_version(engine: Path) -> Path:
 
 def find_native(folder: str, name: str) -> Path:
     """A native file that is no engine, which lies where the engine was built, in this folder, or installed. Raises UserError if it is not
-    there."""
-    base = find_engine().parent.parent
+    there, and as `check_beside`."""
+    engine = find_engine()
+    base = engine.parent.parent
     places = [base / folder / name, *(base / lib / "windtunnel" / name for lib in ("lib", "libexec"))]
     for place in places:
         if place.is_file():
+            check_beside(place, engine)
             return place.resolve()
     raise UserError(f"{name} is not where the engine is: no {places[0]}", remedy=f"run {quickstart()}")
+
+
+def check_beside(file: Path, engine: Path) -> None:
+    """Raises UserError for a file near the engine that may be of somebody else: beside a directory of ours in /tmp everybody makes their own."""
+    if not way_is_as_own(file, engine):
+        raise UserError(
+            f"{file}: other users than the engine's may have put it there",
+            remedy=f"leave the engine where it was built or installed: {engine}",
+        )
 
 
 def quickstart() -> str:

@@ -68,15 +68,35 @@ def for_temporary() -> Path:
 def way_is_own(directory: Path) -> bool:
     """Whether nobody but root can put something else in its place, or into it: what is there of the way to it, and of each link on that way, is
     this user's or root's, and others write to it at most as to /tmp."""
+    passed = _passed(directory)
+    return bool(passed) and all(status.st_uid in _own(passed) and not others_may_replace(status) for status in passed)
+
+
+def way_is_as_own(path: Path, known: Path) -> bool:
+    """Whether nobody can put something else in the place of a file who could not do so with a known one, which this user runs: as `way_is_own`, and
+    the owners of what is on the way to the known one count as this user. If others could replace that, nothing is asked."""
+    passed, trusted = _passed(path), _passed(known)
+    owners = {*_own(trusted), *(status.st_uid for status in trusted)}
+    return any(map(others_may_replace, trusted)) or (
+        bool(passed) and all(status.st_uid in owners and not others_may_replace(status) for status in passed)
+    )
+
+
+def _passed(path: Path) -> list[os.stat_result]:
+    """What is there of the way to it, and of each link on that way; nothing if the way cannot be walked."""
     passed: list[os.stat_result] = []
     try:
-        os.close(walk(directory, passed, follow=True))
+        os.close(walk(path, passed, follow=True))
     except (FileNotFoundError, NotADirectoryError):
         pass  # what is there is looked at
     except OSError:
-        return False
-    root = passed[0].st_uid  # in a user namespace without root it looks like another user
-    return all(status.st_uid in (root, os.geteuid()) and not others_may_replace(status) for status in passed)
+        return []
+    return passed
+
+
+def _own(passed: list[os.stat_result]) -> tuple[int, int]:
+    """Root, which in a user namespace without root looks like another user, and this user."""
+    return passed[0].st_uid if passed else 0, os.geteuid()
 
 
 def make(path: Path) -> None:

@@ -83,3 +83,18 @@ def test_a_checkout_that_is_not_built_says_quickstart_and_a_package_where_to_get
 
 def test_the_checkout_is_the_one_that_contains_the_package():
     assert (Path(find.__file__).parents[3] / "pyproject.toml").is_file()
+
+
+def test_a_file_beside_the_engine_that_others_may_have_put_there_is_refused(tmp_path, monkeypatch):
+    """As in /tmp, if the engine was copied into a directory there."""
+    engine, library = tmp_path / "copied/windtunnel-engine", tmp_path / "probes/lib.so"
+    for file in (engine, library):
+        file.parent.mkdir(mode=0o755)
+        file.touch(0o755)
+    monkeypatch.setenv(find.VARIABLE, str(engine))
+    assert find.find_native("probes", "lib.so") == library
+    library.parent.chmod(0o777)
+    with pytest.raises(UserError, match="lib.so: other users than the engine's may have put it there"):
+        find.find_native("probes", "lib.so")
+    engine.parent.chmod(0o777)  # then they may put another engine there, which runs as the same user
+    assert find.find_native("probes", "lib.so") == library
