@@ -1,10 +1,11 @@
-/* observe PID [KEY=NUMBER...]: takes the lease of the probe in that process, keeps it for `for` ms, gives it
- * back, and prints the page as JSON. Keys: modes on_us period_us timed_every interrupted_us delay_thread
- * delay_ticks fill_ticks delay_ms for lease_ms give_back (0: the lease runs out by itself). It is the
- * observer of the tests: it refuses what it cannot do with exit code 2. */
+/* observe PID [KEY=NUMBER...]: takes the lease of the probe in that process, keeps it for `for` ms or until
+ * SIGTERM, gives it back, and prints the page as JSON. Keys: modes on_us period_us timed_every interrupted_us
+ * delay_thread delay_ticks fill_ticks delay_ms for lease_ms give_back (0: the lease runs out by itself). It
+ * is the observer of the tests: it refuses what it cannot do with exit code 2. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,13 @@ static struct key keys[] = {{"modes", WT_ATTACH_COUNTS},
                             {"lease_ms", 1000},
                             {"give_back", 1},
                             {NULL, 0}};
+
+static volatile sig_atomic_t asked_to_end;
+
+static void end(int number) {
+    (void)number;
+    asked_to_end = 1;
+}
 
 static uint64_t value_of(const char *name) { return value_in(keys, name); }
 
@@ -124,10 +132,11 @@ int main(int count, char **arguments) {
     if (count < 2) refuse("usage: observe PID [KEY=NUMBER...]");
     for (int i = 2; i < count; i++)
         if (!set_key(keys, arguments[i])) refuse(arguments[i]);
+    signal(SIGTERM, end);
     struct wt_attach_page *const page = open_page(arguments[1]);
-    for (const uint64_t end = now_ns() + 1000000000;
+    for (const uint64_t late = now_ns() + 1000000000;
          __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) != WT_ATTACH_MAGIC;)
-        if (now_ns() > end) refuse("the page is not ready");
+        if (now_ns() > late) refuse("the page is not ready");
     uint64_t nobody = 0;
     if (!__atomic_compare_exchange_n(&page->control.observer, &nobody, (uint64_t)getpid() << 32 | 1, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -144,7 +153,7 @@ int main(int count, char **arguments) {
     const uint64_t begin = now_ns(), lease = value_of("lease_ms") * 1000000;
     const uint64_t begin_ticks = __builtin_ia32_rdtsc();
     control->delay_until_ns = begin + value_of("delay_ms") * 1000000;
-    for (uint64_t now = begin; now - begin < value_of("for") * 1000000; now = now_ns()) {
+    for (uint64_t now = begin; !asked_to_end && now - begin < value_of("for") * 1000000; now = now_ns()) {
         const uint64_t had = control->lease_until_ns;
         __atomic_store_n(&control->lease_until_ns, now + lease, __ATOMIC_RELEASE);
         if (had < now) {
@@ -159,9 +168,9 @@ int main(int count, char **arguments) {
         __atomic_store_n(&control->lease_until_ns, 0, __ATOMIC_RELEASE);
         const uint64_t ends = page->lease_ends;
         wake(page);
-        for (const uint64_t end = now_ns() + 2000000000;
+        for (const uint64_t late = now_ns() + 2000000000;
              __atomic_load_n(&page->lease_ends, __ATOMIC_ACQUIRE) == ends;)
-            if (now_ns() > end) break;
+            if (now_ns() > late) break;
     }
     control->observer = 0;
     print_page(page, ticks * 1000000000 / ns);

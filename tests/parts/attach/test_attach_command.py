@@ -77,6 +77,7 @@ def test_an_application_that_ends_is_said(tmp_path):
                 (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
             ),
             "a window",
+            watching,
         )
         app.process.kill()
         printed, _ = watching.communicate(timeout=60)
@@ -100,7 +101,7 @@ def test_an_observer_that_is_killed_or_stopped_leaves_the_application_as_it_was(
         ]
         watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for(lambda: app.foreign() > 0, "wrapped")
+            wait_for(lambda: app.foreign() > 0, "wrapped", watching)
             watching.send_signal(number)
             wait_for(lambda: app.foreign() == 0, "the drivers' own again")
         finally:
@@ -129,6 +130,7 @@ def test_an_interrupt_keeps_what_was_observed(tmp_path):
                 (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
             ),
             "a window",
+            watching,
         )
         watching.send_signal(signal.SIGINT)
         printed, _ = watching.communicate(timeout=60)
@@ -145,7 +147,7 @@ def test_an_application_that_ends_while_it_is_delayed_is_said(tmp_path):
         command = [WINDTUNNEL, "attach", str(app.pid), *keys]
         watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         steps = tmp_path / "run/experiments.jsonl"
-        wait_for(lambda: steps.exists() and steps.stat().st_size, "a step")
+        wait_for(lambda: steps.exists() and steps.stat().st_size, "a step", watching)
         app.process.kill()
         printed, refusal = watching.communicate(timeout=60)
     assert watching.returncode in (0, 1) and printed and "Traceback" not in refusal
@@ -159,7 +161,7 @@ def test_the_observer_keeps_off_the_cpu_of_the_data_path(tmp_path):
         app.tell("loop")
         command = [WINDTUNNEL, "attach", str(app.pid), "--for", "60s", "--out", "run"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
-            wait_for(lambda: os.sched_getaffinity(watching.pid) < all_cpus, "it has left a CPU")
+            wait_for(lambda: os.sched_getaffinity(watching.pid) < all_cpus, "it has left a CPU", watching)
             watching.send_signal(signal.SIGINT)
 
 
@@ -178,7 +180,7 @@ def test_a_second_observer_is_refused(tmp_path):
         ]
         watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for(lambda: app.foreign() > 0, "wrapped")
+            wait_for(lambda: app.foreign() > 0, "wrapped", watching)
             second = attach(app.pid, "--for", "1s", "--out", "second", cwd=tmp_path)
             assert second.returncode == 2
             assert "another process observes" in second.stderr
@@ -272,7 +274,7 @@ def test_ctrl_c_ends_experiments(tmp_path):
     with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
         with subprocess.Popen([WINDTUNNEL, "attach", str(app.pid), *keys], cwd=tmp_path) as command:
-            wait_for(lambda: steps.is_file() and steps.stat().st_size, "a step of an experiment")
+            wait_for(lambda: steps.is_file() and steps.stat().st_size, "a step of an experiment", command)
             command.send_signal(signal.SIGINT)
             assert command.wait(30) == 130
         app.tell("halt")

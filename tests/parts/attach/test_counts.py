@@ -79,7 +79,7 @@ def test_threads_that_end_leave_channels_which_others_use_only_when_none_is_free
     with application(ports=4, lcores=4) as app:
         for round_ in range(18):
             app.tell("lcores")
-            _, page = observe_wrapped(app, "run 50", **{"for": 60})
+            _, page = observe_wrapped(app, "run 50")
             assert len(page["channel"]) == min(512, 32 * (round_ + 1))
     assert page["channels_refused"] == 0
     live = [channel for channel in page["channel"] if not channel["ended"]]

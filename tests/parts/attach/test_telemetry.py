@@ -34,7 +34,7 @@ class Server:
 
     def _serve(self):
         connection, _ = self._listening.accept()
-        with connection, suppress(BrokenPipeError):  # who has asked may go first
+        with connection, suppress(BrokenPipeError, ConnectionResetError):  # who has asked may go first
             connection.send(json.dumps({"version": "DPDK 22.11.11", "pid": 7, "max_output_len": 16384}).encode())
             while command := connection.recv(1024).decode():
                 response = self.responses[command]

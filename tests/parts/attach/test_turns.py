@@ -16,9 +16,7 @@ def received(page: dict, port: int = 0) -> dict:
 def test_a_timed_turn_is_split_into_driver_rx_application_and_driver_tx() -> None:
     costs = {"rx_us": 2 * MS, "app_us": 5 * MS, "tx_us": 1 * MS}
     with application(ports=1, burst=8, **costs) as app:
-        _, page = observe_wrapped(
-            app, "run 90", modes=COUNTS | TIMED, timed_every=1, interrupted_us=10_000_000, **{"for": 2000}
-        )
+        _, page = observe_wrapped(app, "run 90", modes=COUNTS | TIMED, timed_every=1, interrupted_us=10_000_000)
     turns, rx, application_, tx = received(page)["timed"][8]
     ms = page["hz"] / 1000
     assert turns >= 56  # 7 of each 8, and of the 9th call on which a block ends none
@@ -45,9 +43,7 @@ def test_blocks_have_turns_between_them() -> None:
 
 def test_a_turn_that_lasts_longer_than_the_bound_is_in_no_time() -> None:
     with application(ports=1, burst=4, app_us=3 * MS) as app:
-        _, page = observe_wrapped(
-            app, "run 60", modes=COUNTS | TIMED, timed_every=1, interrupted_us=1000, **{"for": 1000}
-        )
+        _, page = observe_wrapped(app, "run 60", modes=COUNTS | TIMED, timed_every=1, interrupted_us=1000)
     channel = received(page)
     assert sum(timed[0] for timed in channel["timed"]) == 0
     assert channel["interrupted_turns"] >= 42
@@ -56,9 +52,7 @@ def test_a_turn_that_lasts_longer_than_the_bound_is_in_no_time() -> None:
 
 def test_empty_receive_calls_are_turns_of_no_packets() -> None:
     with application(ports=1) as app:
-        _, page = observe_wrapped(
-            app, "run 4100", modes=COUNTS | TIMED, timed_every=1, interrupted_us=10_000_000, **{"for": 1000}
-        )
+        _, page = observe_wrapped(app, "run 4100", modes=COUNTS | TIMED, timed_every=1, interrupted_us=10_000_000)
     channel = received(page)
     assert channel["bursts"][0] == 100
     assert 0 < channel["timed"][0][0] <= 100
@@ -83,7 +77,7 @@ def delay_at(bin_: int) -> int:
 def test_a_packet_is_met_again_although_addresses_and_time_to_live_are_others() -> None:
     with application(ports=2, burst=8, app_us=2 * MS) as app:
         _, page = observe_wrapped(
-            app, "run 90", modes=COUNTS | TIMED | LATENCY, timed_every=1, interrupted_us=10_000_000, **{"for": 1500}
+            app, "run 90", modes=COUNTS | TIMED | LATENCY, timed_every=1, interrupted_us=10_000_000
         )
     for port in (0, 1):
         channel = received(page, port)
@@ -115,9 +109,7 @@ def test_packets_that_are_not_sent_are_lost_after_a_while_and_others_are_watched
 def test_a_delay_is_for_each_packet_of_one_thread_and_for_as_long_as_it_was_asked() -> None:
     with application(ports=1, lcores=2, burst=8) as app:
         first = min(int(tid) for tid in app.tids() if tid != str(app.pid) and app.comm(tid) != "wt-attach")
-        _, page = observe_wrapped(
-            app, "run 500", delay_thread=first, delay_ticks=1000, fill_ticks=500, delay_ms=60_000, **{"for": 1500}
-        )
+        _, page = observe_wrapped(app, "run 500", delay_thread=first, delay_ticks=1000, fill_ticks=500, delay_ms=60_000)
     channels = {c["thread"]: c for c in page["channel"] if c["direction"] == RX}
     assert set(channels) > {first}
     for thread, channel in channels.items():
@@ -131,9 +123,7 @@ def test_a_thread_that_receives_from_no_port_is_delayed_where_it_sends() -> None
         lcores = [int(tid) for tid in app.tids() if tid != str(app.pid) and app.comm(tid) != "wt-attach"]
         _, counted = observe_wrapped(app, "run 100")
         (sender,) = set(lcores) - {c["thread"] for c in counted["channel"] if c["direction"] == RX}
-        _, page = observe_wrapped(
-            app, "run 500", delay_thread=sender, delay_ticks=1000, delay_ms=60_000, **{"for": 1500}
-        )
+        _, page = observe_wrapped(app, "run 500", delay_thread=sender, delay_ticks=1000, delay_ms=60_000)
     delayed = {(c["thread"], c["direction"]): c["delayed_ticks"] for c in page["channel"]}
     assert delayed.pop((sender, TX)) >= 500 * 8 * 1000
     assert set(delayed.values()) == {0}
