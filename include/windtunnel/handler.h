@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <windtunnel/option.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,29 +142,6 @@ struct wt_packet {
     uint32_t length;   /* bytes */
     uint16_t headroom; /* writable bytes before data */
     uint16_t verdict;  /* enum wt_verdict; WT_PASS when the handler is called */
-};
-
-/* How an option's text is read. The engine passes plain numbers (bytes, count) or text. */
-enum wt_option_type {
-    WT_BYTES = 1,
-    WT_COUNT = 2,
-    WT_CHOICE = 3,
-    WT_TEXT = 4,
-    WT_FILE = 5, /* a path relative to the scenario file; passed as an absolute path, "" for none */
-};
-
-struct wt_option {
-    const char *name;     /* NULL ends the list */
-    const char *fallback; /* the default value */
-    const char *choices;  /* WT_CHOICE: the allowed words, separated by '|'; else NULL */
-    const char *help;     /* one line */
-    uint32_t type;        /* enum wt_option_type */
-    uint32_t reserved;    /* 0 */
-};
-
-struct wt_value {
-    const char *name;
-    const char *value;
 };
 
 /* The work of one call may be divided into steps that are counted separately: parse, look up, write back. */

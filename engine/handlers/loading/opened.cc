@@ -4,6 +4,7 @@
 
 #include "core/refusal.h"
 #include "handlers/loading/inside.h"
+#include "handlers/loading/open_error.h"
 #include "handlers/loading/options.h"
 
 namespace wt {
@@ -14,19 +15,15 @@ opened_handler::opened_handler(handler_table table, const wt_open &asked,
     : table_(std::move(table)) {
     inside_open about{asked, workload};
     const std::vector<wt_value> values = resolve_options(table_->name, options_of(table_->options), options);
-    char words[512] = "";
+    open_error error;
     about.abi = WT_HANDLER_ABI;
     about.size = sizeof(wt_open);
     about.options = values.data();
     about.option_count = static_cast<uint32_t>(values.size());
     about.steps = &steps_->now;
-    about.error = words;
-    about.error_size = sizeof words;
-    const int refused = table_->open(&about, &state_);
-    words[sizeof words - 1] = '\0';  // a plug-in that filled the room to its end
-    if (refused)
-        throw refusal(std::string(table_->name) + ": " +
-                      (*words ? words : "open returned " + std::to_string(refused) + " without a reason"));
+    about.error = error.message;
+    about.error_size = sizeof error.message;
+    error.check(table_->name, table_->open(&about, &state_));
     try {
         take_steps();
         read_counter_list();
