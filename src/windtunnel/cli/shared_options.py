@@ -20,7 +20,7 @@ def _use_format(context: typer.Context, chosen: str) -> str:
 def _refuse_code(context: typer.Context, chosen: bool) -> bool:
     """Sets whether handlers may be opened, so that no command has to pass it on."""
     if chosen and not context.resilient_parsing:
-        from windtunnel.scenario.handlers import code_refused
+        from windtunnel.scenario.plugins import code_refused
 
         context.with_resource(code_refused())
     return chosen

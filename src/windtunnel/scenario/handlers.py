@@ -1,9 +1,7 @@
 """Handlers as the plan wants them: names and options checked against what the engine says of them, plug-ins by absolute path."""
 
 import difflib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path as File
 from typing import Any, Literal
@@ -14,35 +12,13 @@ from windtunnel.engine.query import Handler as Known
 from windtunnel.engine.query import HandlerOption, handlers
 from windtunnel.errors import UserError
 from windtunnel.part_registry import part_functions
-from windtunnel.scenario.keys import Scenario, Workload
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.plugins import check_code, code_of_workload, is_plugin, may_open, open_plugin
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.text_file import named_file
 
 Kind = Literal["message", "packet"]
-_code_refused = ContextVar("code_refused", default=False)
-_code_not_opened = ContextVar("code_not_opened", default=False)
-
-
-@contextmanager
-def code_refused() -> Iterator[None]:
-    """Within, a scenario whose handlers would run code of its own is refused, and none of it is opened."""
-    before = _code_refused.set(True)
-    try:
-        yield
-    finally:
-        _code_refused.reset(before)
-
-
-@contextmanager
-def code_not_opened() -> Iterator[None]:
-    """Within, plug-ins are named and not opened, so that nobody knows their options, and parts prepare no handler: for who asks about a
-    scenario and does not run it."""
-    before = _code_not_opened.set(True)
-    try:
-        yield
-    finally:
-        _code_not_opened.reset(before)
 
 
 def built_in() -> tuple[Known, ...]:
@@ -59,18 +35,6 @@ def _of_engine(engine: File) -> tuple[Known, ...]:
     return tuple(handlers(engine))
 
 
-def in_plugin(plugin: File) -> tuple[Known, ...]:
-    """What a shared object says of itself; nothing if there is no engine to ask, or none of its code is to run. Raises UserError in the
-    engine's words."""
-    if _code_not_opened.get():
-        return ()
-    try:
-        engine = find_engine()
-    except UserError:
-        return ()
-    return tuple(handlers(engine, plugin))
-
-
 def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     """The handler of one workload, None if it has none of this kind. Raises Refusal."""
     workload = scenario.workload[index]
@@ -81,8 +45,8 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     options = workload.packet_options if beside else workload.options
     path: Path = ("workload", index, "handler" if kind == "message" else "packet_handler")
     options_path: Path = ("workload", index, "packet_options" if beside else "options")
-    _check_code(_code_of(workload), path)
-    if _is_plugin(name):
+    check_code(code_of_workload(workload), path)
+    if is_plugin(name):
         name, known = _plugin(scenario, name, path)
     else:
         known = built_in()
@@ -101,7 +65,7 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
             for key in options
         },
     )
-    if described and not _code_not_opened.get():
+    if described and may_open():
         defaults = {option.name: option.default for option in described.options}
         for prepare in part_functions("handlers", "prepare"):
             handler = prepare(handler, defaults, options_path, scenario.source.file.parent)
@@ -116,51 +80,15 @@ def named_handler(scenario: Scenario, index: int) -> Known | None:
     if name is None:
         return None
     try:
-        name, known = _plugin(scenario, name, path) if _is_plugin(name) else (name, built_in())
+        name, known = _plugin(scenario, name, path) if is_plugin(name) else (name, built_in())
     except Refusal:
         return None
     return next((handler for handler in known if (handler.name, handler.kind) == (name, "message")), None)
 
 
-def code_of(scenario: Scenario) -> list[str]:
-    """What runs when its handlers are opened, as the file names it: plug-ins, and programs that options name."""
-    return list(dict.fromkeys(code for workload in scenario.workload for code in _code_of(workload)))
-
-
-def _code_of(workload: Workload) -> list[str]:
-    plugins = [name for name in (workload.handler, workload.packet_handler) if name and _is_plugin(name)]
-    return plugins + [
-        program
-        for options in (workload.options, workload.packet_options)
-        for code_of_options in part_functions("handlers", "code")
-        for program in code_of_options(options)
-    ]
-
-
-def _check_code(code: list[str], path: Path) -> None:
-    if code and _code_refused.get():
-        raise Refusal(path, f"{code[0]} is code of its own", "look at it, and leave --no-plugins out")
-
-
-def _is_plugin(name: str) -> bool:
-    return "/" in name or name.endswith(".so")
-
-
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:
-    """The absolute path, and what it is, under that path as its name."""
-    _check_code([name], path)
-    named = scenario.source.file.parent / name
-    try:
-        file = named_file(named)
-    except UserError as error:
-        raise Refusal(
-            path, error.message, "build the plug-in first; its path is relative to the scenario file"
-        ) from None
-    try:
-        known = in_plugin(named)  # by this name: the engine asks who could lead it elsewhere
-    except UserError as error:
-        raise Refusal(path, error.message, error.remedy or "a plug-in built as in plugins/skeleton") from None
-    return str(file), tuple(handler.model_copy(update={"name": str(file)}) for handler in known)
+    """The absolute path of a handler's file, and what it says of itself."""
+    return open_plugin(scenario, name, path, handlers, "plugins/skeleton")
 
 
 def _described(name: str, kind: Kind, known: tuple[Known, ...], path: Path) -> Known:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from windtunnel.cli.app import app
 from windtunnel.engine.home import cache_directory
 from windtunnel.parts.swx import p4
-from windtunnel.scenario.handlers import code_not_opened
+from windtunnel.scenario.plugins import code_not_opened
 
 PROGRAM = "#include <core.p4>\n#include <psa.p4>\n\ncontrol ingress() { apply { } }\n"
 SECRET = "hunterSECRET"

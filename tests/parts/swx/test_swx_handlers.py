@@ -8,8 +8,8 @@ from scenario_tools import engine, finished, refused
 
 from windtunnel.host.facts import collect
 from windtunnel.parts.swx.findings import judge
-from windtunnel.scenario.handlers import code_not_opened, code_of, code_refused
 from windtunnel.scenario.load import scenario_of
+from windtunnel.scenario.plugins import code_not_opened, code_of, code_refused
 
 SWX = {
     "name": "swx",

@@ -11,7 +11,7 @@ from scenario_tools import SHIPPED, engine, finished, machine_for, refused
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
-from windtunnel.scenario.handlers import code_not_opened, code_refused
+from windtunnel.scenario.plugins import code_not_opened, code_refused
 
 KV = {
     "name": "kv",

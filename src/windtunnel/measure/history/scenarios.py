@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.identity import NO_FACTOR, flat
 from windtunnel.scenario import here, load, resolve
-from windtunnel.scenario.handlers import code_not_opened
+from windtunnel.scenario.plugins import code_not_opened
 
 SOFTWARE = ("kernel", "engine", "DPDK")
 """Parts of a run's identity that a history spans."""

@@ -12,7 +12,7 @@ from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level
-from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, handlers, resolve
+from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, plugins, resolve
 from windtunnel.scenario.load import scenario_of
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.refusal import Refusal
@@ -96,8 +96,9 @@ def code_of(definition: Definition, sets: list[str]) -> list[str]:
         points = combinations(varied, definition.constraints)
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
-    scenarios = (_loaded(definition, varied, common, point)[0] for point in points)
-    return list(dict.fromkeys(code for scenario in scenarios for code in handlers.code_of(scenario)))
+    with plugins.code_not_opened():
+        scenarios = [_loaded(definition, varied, common, point)[0] for point in points]
+    return list(dict.fromkeys(code for scenario in scenarios for code in plugins.code_of(scenario)))
 
 
 def _loaded(

@@ -77,7 +77,7 @@ def ask_pipeline(
     models: Sequence[ModelRecord], file: Path, sets: Sequence[str], cores: int, extrapolate: bool
 ) -> CostPrediction:
     from windtunnel.scenario import here, load, resolve
-    from windtunnel.scenario.handlers import code_not_opened
+    from windtunnel.scenario.plugins import code_not_opened
 
     with code_not_opened():
         plans = resolve(load(file, list(sets)), here()).plans

@@ -1,8 +1,7 @@
-"""Prepares the spec of a P4 pipeline before the run, and says which program compiles it."""
+"""Prepares the spec of a P4 pipeline before the run."""
 
 from collections.abc import Mapping
 from pathlib import Path as File
-from typing import Any
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Handler
@@ -12,14 +11,6 @@ from windtunnel.parts.swx.query import compile_spec
 from windtunnel.scenario.refusal import Path, Refusal
 
 HANDLER = "swx"
-COMPILERS = ("gcc", "clang")
-"""Compilers that are no program of a scenario's choice."""
-
-
-def code(options: Mapping[str, Any]) -> list[str]:
-    """The compiler that a handler's options name, if it is none of the known ones: it runs when the handler is opened."""
-    compiler = options.get("compiler") or "gcc"
-    return [] if compiler in COMPILERS else [str(compiler)]
 
 
 def prepare(handler: Handler, defaults: Mapping[str, str | None], options_path: Path, directory: File) -> Handler:

@@ -18,7 +18,7 @@ from windtunnel.measure.study import record as records
 from windtunnel.measure.study import seal
 from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.study import prepare
-from windtunnel.scenario import handlers
+from windtunnel.scenario import plugins
 
 ONCE = HEAD + "repeats = 1\n"
 ONE_VALUE = ONE_FACTOR.replace("32, 64, 128", "64")
@@ -37,11 +37,11 @@ def opened(monkeypatch):
     """The plug-ins that were asked what they are."""
     found = []
 
-    def in_plugin(file):
-        found.append(file.name)
+    def asked(ask, plugin):
+        found.append(plugin.name)
         return (Handler(name="sent", kind="message", help="", options=[]),)
 
-    monkeypatch.setattr(handlers, "in_plugin", in_plugin)
+    monkeypatch.setattr(plugins, "_asked", asked)
     return found
 
 

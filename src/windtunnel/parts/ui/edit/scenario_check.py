@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from windtunnel.errors import UserError
 from windtunnel.measure.try_handlers import with_handler_notes
 from windtunnel.results.run_map import by_cpu, facts, wire_words
 from windtunnel.scenario import RunSpec, Scenario, here, resolve
-from windtunnel.scenario.handlers import code_of
 from windtunnel.scenario.load import MAX_FILE_BYTES, scenario_of
+from windtunnel.scenario.plugins import code_not_opened, code_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ def check(place: Path, text: str, base: Path, came_with_run: bool, opens: bool) 
     try:
         if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
             raise UserError(f"{place}: larger than {MAX_FILE_BYTES >> 10}KiB", remedy="a shorter text")
-        scenario = scenario_of(place, text)
+        with nullcontext() if opens else code_not_opened():
+            scenario = scenario_of(place, text)
         if not opens and (why := _code_in(scenario, came_with_run)):
             return ScenarioCheck(not_yet=why)
         host = here()
