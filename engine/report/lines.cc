@@ -7,14 +7,18 @@
 
 namespace wt {
 
+// Text from drivers, plug-ins or the user's files may not be UTF-8; a line must be.
+static std::string text_of(const json &line) {
+    return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 void print_line(std::FILE *out, const json &line) {
-    std::fprintf(out, "%s\n", line.dump().c_str());
+    std::fputs(text_of(line).c_str(), out);
     std::fflush(out);
 }
 
 bool line_writer::write(const json &line) {
-    // Text from drivers or the user's files may not be UTF-8; a line must be.
-    const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string text = text_of(line);
     size_t written = 0;
     while (written < text.size()) {
         const ssize_t n = ::write(descriptor_, text.data() + written, text.size() - written);

@@ -1,13 +1,10 @@
 """A handler from outside the tree, in C and in Rust: built away from it, run, and broken in every way."""
 
-import itertools
-import os
-import re
 import shutil
 import subprocess
 
 import pytest
-from plugin_tools import ROOT, built, handler
+from plugin_tools import assert_equal_to_header, built, built_with_cargo, cargo, example, handler, rust_copy
 from real_runs import after, assert_sound, execute, messages, recorded, run_well, scenario
 from scenario_tools import SHIPPED
 from short_runs import run_short
@@ -23,40 +20,7 @@ HEADERS_BYTES = 14 + 20 + 8 + 16
 @pytest.fixture(scope="module", params=["C", "Rust"])
 def plugin(request, tmp_path_factory):
     """A skeleton, copied out of the tree and built there."""
-    away = tmp_path_factory.mktemp("away")
-    return built_with_make(away) if request.param == "C" else built_with_cargo(rust_copy(away))
-
-
-def built_with_make(away):
-    """With its own Makefile, against a header where it is installed."""
-    shutil.copytree(ROOT / "include", away / "prefix" / "include")
-    mine = shutil.copytree(ROOT / "plugins" / "skeleton", away / "mine", ignore=shutil.ignore_patterns("*.so"))
-    include = away / "prefix" / "include"
-    subprocess.run(["make", "-s", "-C", mine, f"WINDTUNNEL_INCLUDE={include}", "CFLAGS=-O2 -Werror"], check=True)
-    return mine / "libmine.so"
-
-
-def rust_copy(away):
-    ignored = shutil.ignore_patterns("target", "Cargo.lock")
-    return shutil.copytree(ROOT / "plugins" / "skeleton-rust", away / "mine-rust", ignore=ignored)
-
-
-def built_with_cargo(crate):
-    cargo(crate, "build", "--release")
-    return crate / "target" / "release" / "libmine.so"
-
-
-def cargo(crate, *command):
-    """What cargo says, without a network: the skeleton has no crates to fetch."""
-    if not shutil.which("cargo"):
-        pytest.skip("no cargo here: the skeleton in Rust is not built")
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_TARGET", "RUSTFLAGS"))}
-    done = subprocess.run(
-        ["cargo", *command, "--offline"], cwd=crate, env=plain, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "warning" not in done.stderr
-    return done.stdout
+    return example(tmp_path_factory.mktemp("away"), "skeleton", request.param)
 
 
 def bodies(run, kind: int) -> dict[bytes, bytes]:
@@ -94,31 +58,15 @@ def test_shipped_scenario_runs_the_skeleton(tmp_path, plugin):
 
 
 def test_rust_skeleton_passes_its_own_tests(tmp_path):
-    assert "5 passed" in cargo(rust_copy(tmp_path), "test")
+    assert "5 passed" in cargo(rust_copy(tmp_path, "skeleton-rust"), "test")
 
 
 def test_the_rust_bindings_equal_the_header(tmp_path):
-    """Sizes, the order of the fields, and constants: numbers on one side are asserted by the Rust compiler, here by the C compiler."""
-    mirror = (ROOT / "plugins" / "skeleton-rust" / "src" / "abi.rs").read_text()
-    sizes = dict(re.findall(r"assert!\(size_of::<(\w+)>\(\) == (\d+)\)", mirror))
-    assert set(sizes) == set(re.findall(r"pub struct (\w+)", mirror)) and len(sizes) == 14
-    constants = dict(re.findall(r"pub const (\w+): u\d+ = ([\d< ]+);", mirror))
-    assert len(constants) == 24
-    claims = [f"sizeof(struct wt_{name.lower()}) == {size}" for name, size in sizes.items()]
-    claims += [f"WT_{name} == ({value})" for name, value in constants.items()]
-    for name, body in re.findall(r"pub struct (\w+) {(.*?)}", mirror, re.DOTALL):
-        fields = [field.removeprefix("option_") for field in re.findall(r"pub (\w+):", body) if field != "option_count"]
-        at = [f"offsetof(struct wt_{name.lower()}, {field})" for field in fields]
-        claims += [f"{first} < {second}" for first, second in itertools.pairwise(at)]
-    assert len(claims) > 50
-    source = tmp_path / "claims.c"
-    asserts = "".join(f'_Static_assert({claim}, "");\n' for claim in claims)
-    source.write_text(f"#include <windtunnel/handler.h>\n{asserts}")
-    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-I", str(ROOT / "include"), source], check=True)
+    assert_equal_to_header("skeleton-rust", "handler.h", structures=14, constants=24, directory=tmp_path)
 
 
 def test_rust_plugin_of_another_abi_is_refused(tmp_path):
-    crate = rust_copy(tmp_path)
+    crate = rust_copy(tmp_path, "skeleton-rust")
     mirror = crate / "src" / "abi.rs"
     mirror.write_text(mirror.read_text().replace("HANDLER_ABI: u32 = 3", "HANDLER_ABI: u32 = 1"))
     library = built_with_cargo(crate)

@@ -61,6 +61,11 @@ json planted_json(const body_copying &c) {
     return {{"fault", p.fault}, {"count", p.count}};
 }
 
+json breach_json(const body_copying &c) {
+    const std::string breach = c.channel.breach ? c.channel.breach(c.channel.state) : "";
+    return breach.empty() ? json() : json(breach);
+}
+
 // CPU time of a software copier's thread so far.
 json thread_ns(const body_copying &c) {
     if (!c.channel.thread) return json();
@@ -122,7 +127,8 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"never_ended", c.totals.never_ended},
         {"missing", static_cast<int64_t>(c.submitted) - static_cast<int64_t>(c.ended + c.totals.never_ended)},
         {"driver", driver_json(c)},
-        {"planted", planted_json(c)}};
+        {"planted", planted_json(c)},
+        {"breach", breach_json(c)}};
 }
 
 // What a probe read of the ways to copiers' threads.

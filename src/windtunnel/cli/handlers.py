@@ -41,8 +41,8 @@ def handlers(
 
     if name and plugin:
         raise UserError("HANDLER and --plugin exclude each other", remedy="give one of them")
-    if plugin and not plugin.is_file():
-        raise UserError(f"{plugin}: no such file", remedy="build it first; plugins/skeleton shows how")
+    if plugin:
+        check_plugin(plugin, "plugins/skeleton")
     engine_handlers = ask(find_engine(), plugin)
     if name:
         engine_handlers = [handler for handler in engine_handlers if handler.name == name] or _unknown(
@@ -56,6 +56,14 @@ def handlers(
     from windtunnel.results.show import show
 
     show(_document(engine_handlers, plugin))
+
+
+def check_plugin(file: Path, example: str) -> None:
+    """Raises UserError if there is no such file. `example`: a folder that shows how to build one."""
+    if not file.is_file():
+        from windtunnel.errors import UserError
+
+        raise UserError(f"{file}: no such file", remedy=f"build it first; {example} shows how")
 
 
 def _unknown(name: str, handlers: "list[Handler]") -> "list[Handler]":

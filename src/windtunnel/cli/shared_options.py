@@ -79,7 +79,7 @@ NoPlugins = Annotated[
     typer.Option(
         "--no-plugins",
         callback=_refuse_code,
-        help="Refuse handlers that are files, and compilers other than gcc and clang.",
+        help="Refuse handlers and copiers that are files, and compilers other than gcc and clang.",
     ),
 ]
 Report = Annotated[

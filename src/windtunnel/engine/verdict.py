@@ -97,7 +97,8 @@ def _starts(history: History) -> str:
 def _plugins(history: History) -> str:
     """The plug-ins that ran in the engine: the user's own code is the first place to look."""
     handlers = [h for workload in history.plan.workloads for h in (workload.handler, workload.packet_handler) if h]
-    paths = dict.fromkeys(handler.name for handler in handlers if "/" in handler.name)
+    of_parts = [path for plugins in part_functions("verdict", "plugins") for path in plugins(history.plan)]
+    paths = dict.fromkeys([*(handler.name for handler in handlers if "/" in handler.name), *of_parts])
     loaded = [path for path in paths if path not in history.phase]
     return f", with the plug-in {', '.join(loaded)} loaded" if loaded else ""
 

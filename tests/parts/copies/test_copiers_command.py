@@ -55,6 +55,22 @@ def test_profiles_of_engines_are_listed_and_printed(listing):
     assert "[caller]" in shown(listing("no list"), "dsa-spr")
 
 
+def test_one_of_the_users_own_is_shown_by_its_path(listing, tmp_path):
+    file = tmp_path / "own.so"
+    file.touch()
+    binary = tmp_path / "asked"
+    binary.write_text(f"#!/bin/sh\n[ \"$*\" = '--copiers --plugin {file}' ] && echo '{json.dumps(LISTED)}'\n")
+    binary.chmod(0o755)
+    text = shown(binary, "--plugin", str(file))
+    assert f'engine = "{file}"' in text.replace("\n", "") and "device (text" in text and "dsa-spr" not in text
+    for arguments, words in (
+        (["dsa-spr", "--plugin", str(file)], "exclude each other"),
+        (["--plugin", str(tmp_path / "gone.so")], "gone.so: no such file"),
+    ):
+        done = CliRunner().invoke(app, ["copiers", *arguments])
+        assert done.exit_code and words in str(done.exception)
+
+
 def test_the_list_as_json_is_the_engines(listing):
     assert json.loads(shown(listing(json.dumps(LISTED)), "--json")) == LISTED
 

@@ -5,72 +5,21 @@ import os
 import in_process
 import pytest
 from copier_names import MOVING
+from copying_runs import CLIENT, SIDES, TIMED, assert_copied, copies_of, copying, naming, verified, workload
 from crosses import cross
 from plugin_tools import ROOT, compiled
-from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
+from real_runs import assert_sound, execute, run_well, scenario, stages
 from scenario_tools import written
 
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.costs import SIZES, measure
-from windtunnel.parts.copies.ledger import CopyLedger, VerifiedLedger
 from windtunnel.parts.copies.measured_profiles import profile_text
 from windtunnel.runs import Run, load
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
 
 pytestmark = pytest.mark.slow
-
-REQUEST = 32 << 10
-SMALL = {"source": {"bytes": "1MiB"}}
-CLIENT = {"inflight": 64}
-TIMED = after(5000) | {"accounting": {"sample_every": 1}}
-"""Every loop is timed: with a core that is given away most of the time, perhaps no copy is in every 31st."""
-
-
-def workload(copies: dict, **more) -> dict:
-    return (
-        {"handler": "t_app", "request": REQUEST, "timeout": "10s", "copies": {"verify": True} | copies} | SMALL | more
-    )
-
-
-def copying(copies: dict, *, wire: dict | None = None, **more) -> dict:
-    keys = {"wire": wire} if wire else {}
-    return scenario(workload(copies, **more), client=CLIENT, drain="10s", **keys)
-
-
-def naming(copies: dict, **more) -> dict:
-    """Responses whose copies fs_read names."""
-    about = {"handler": "fs_read", "source": None, "request": 86, "response": REQUEST, "options": {"file": "1MiB"}}
-    return copying(copies, **about | more)
-
-
-SIDES = pytest.mark.parametrize("of", [copying, naming], ids=["requests", "responses"])
-
-
-def copies_of(run) -> CopyLedger:
-    [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.copies]
-    return ledger
-
-
-def verified(run) -> VerifiedLedger:
-    [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.verified]
-    return ledger
-
-
-def assert_copied(run) -> CopyLedger:
-    """Every byte is there and accounted for, by the copier, by the driver, and by the side that checked it."""
-    ledger, checked = copies_of(run), verified(run)
-    assert (ledger.endpoint, checked.endpoint) in (("client", "server"), ("server", "client"))
-    assert ledger.submitted == ledger.ended and ledger.never_ended == ledger.missing == 0
-    head = 16 if ledger.endpoint == "client" else 32  # of the message, and of what fs_read writes itself
-    assert ledger.bytes == messages(run).sent * (REQUEST - head)
-    assert checked.packets == ledger.copies + sum(ledger.by_cpu.values()) + ledger.uncopied > 0
-    assert checked.wrong_packets == checked.wrong_bytes == 0 and checked.first is None
-    windows = [part for window in run.windows[run.record.engines[0].name] for part in window.copies]
-    if windows:
-        assert sum(part.bytes for part in windows) == ledger.bytes
-    return ledger
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Costs of copies: from which size on a copier pays, what is measured at all, and what people see."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,9 @@ COPIERS = [
 ]
 
 
+OWN = Copier(name="own", help="", most_depth=16, options=[], **NO_OPTION)
+
+
 @pytest.fixture
 def engine(monkeypatch, tmp_path):
     """An engine that says what it was asked for."""
@@ -84,7 +88,7 @@ def engine(monkeypatch, tmp_path):
         return head, [one(size, 1, 2) for size in what["sizes"]], query.CopyEnd(type="end", trip_ns=None)
 
     monkeypatch.setattr(costs, "find_engine", lambda: tmp_path / "engine")
-    monkeypatch.setattr(costs, "copiers", lambda _: COPIERS)
+    monkeypatch.setattr(costs, "copiers", lambda _, plugin=None: [OWN] if plugin else COPIERS)
     monkeypatch.setattr(costs, "copy_costs", responded)
     monkeypatch.setattr(costs, "allowed_cpus", lambda: [2, 3])
     return asked
@@ -110,6 +114,12 @@ def test_an_engine_is_modelled_where_its_profile_is_named(engine):
     assert [asked["model"] and asked["model"]["name"] for asked in engine] == [None, None, "dsa-spr"]
     with pytest.raises(UserError, match='no profile "dsa"'):
         measure(8, profile="dsa")
+
+
+def test_a_copier_of_ones_own_is_measured_behind_the_others_and_goes_by_its_path(engine):
+    assert [each.copier.engine for each in measure(64, files=["./own.so"])] == ["cpu_nt", "dma", "./own.so"]
+    own = engine[-1]
+    assert (own["engine"], own["depth"], own["options"]) == (str(Path("own.so").absolute()), 16, {})
 
 
 def test_one_cpu_leaves_the_software_engine_out(engine, monkeypatch):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scenario_tools import finished, loaded, machine, refused, toml
 
 from windtunnel.engine.query import Handler, HandlerOption
+from windtunnel.parts.copies import copiers
 from windtunnel.parts.copies import resources as module
 from windtunnel.parts.copies.engine_profiles import text_of
 from windtunnel.parts.copies.query import Copier
@@ -48,7 +49,7 @@ HANDLERS = [
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     by_name = {handler.name: handler for handler in HANDLERS}
-    monkeypatch.setattr(module, "known", lambda: {copier.name: copier for copier in COPIERS})
+    monkeypatch.setattr(copiers, "known", lambda: {copier.name: copier for copier in COPIERS})
     monkeypatch.setattr(module, "built_in", lambda: HANDLERS)
     monkeypatch.setattr(module, "named_handler", lambda s, index: by_name.get(s.workload[index].handler))
 
@@ -181,16 +182,16 @@ def test_values_out_of_range_are_refused_with_the_key(tmp_path, keys, words):
     assert f"copies.{words}" in refused(tmp_path, scenario(keys))
 
 
-def beside_a_model() -> dict:
-    """A copier with a thread beside an engine that is modelled."""
+def beside_a_model(engine: str) -> dict:
+    """A copier that goes on by itself beside an engine that is modelled."""
     [first] = scenario(MODELLED)["workload"]
-    second = first | {"name": "second", "copies": {"engine": "dma"}}
+    second = first | {"name": "second", "copies": {"engine": engine}}
     return {"workload": [first | {"name": "first"}, second]} | ONE
 
 
 REFUSED = [
     (scenario({"engine": "dam"}), 'test.toml:1: no copier "dam"; did you mean "dma"?'),
-    (scenario({"engine": "x"}), 'no copier "x"; one of cpu, dma, model, planted'),
+    (scenario({"engine": "x"}), 'no copier "x"; one of cpu, dma, model, planted, or a .so'),
     (scenario({"engine": "dma", "depth": 8192}), "dma takes 8191 copies at once, not 8192; at most 8191"),
     (scenario({"engine": "dma", "options": {"devise": "x"}}), 'dma has no option "devise"; did you mean "device"?'),
     (scenario({"engine": "planted", "options": {"fault": "slow"}}), '"slow" is not a choice; one of late, lying'),
@@ -256,7 +257,8 @@ REFUSED = [
         scenario(MODELLED, wire=MEMIF, **ONE),
         'copies are modelled, and the wire "memif" has its own time; wire.kind =',
     ),
-    (beside_a_model(), "dma would go on while the run's time stands still"),
+    (beside_a_model("dma"), "dma would go on while the run's time stands still"),
+    (beside_a_model("./own.so"), "./own.so would go on while the run's time stands still"),
 ]
 
 

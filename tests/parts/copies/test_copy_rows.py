@@ -178,6 +178,10 @@ def test_a_closed_account_is_valid():
     [
         ({"never_ended": 5, "ended": 995}, "copies never ended: 5 of 1000 that dma (dma_skeleton0) of application 0"),
         ({"missing": 2}, "ledger open: 2 copies missing of 1000 that dma"),
+        (
+            {"breach": "it lied: 9, and 4 is the most"},
+            "copier wrong: dma (dma_skeleton0) of application 0, workload echo: it lied: 9,",
+        ),
         ({"submitted": 1001, "ended": 1001}, "counted 1000 submitted and 1000 completed copies, the application 1001"),
     ],
 )

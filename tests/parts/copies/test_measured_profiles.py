@@ -54,6 +54,11 @@ def test_a_loop_of_the_cpu_has_none_and_a_device_of_the_host_an_assumed_latency(
     assert any(words.startswith("device.latency = 0") for words in profile.assumptions())
 
 
+def test_a_copier_of_ones_own_has_the_name_of_its_file(tmp_path):
+    own = measured(engine="./my/libMy_Own.so", cpu=None, trip=None)
+    assert read(tmp_path, as_profile([own], "./my/libMy_Own.so", hot=False)).name == "libmy-own"
+
+
 def test_what_was_not_measured_has_no_profile():
     with pytest.raises(UserError, match='no copier "dsa" was measured') as refused:
         as_profile([measured()], "dsa", hot=False)

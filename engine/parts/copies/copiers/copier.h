@@ -1,11 +1,11 @@
 // A copier: what moves the bytes of payload. One file a copier; `copiers` in meson.build is the only list of
-// them.
+// those that are built in. One of the user's own has the same channel (plugin.h).
 //
 // A descriptor says what a scenario may ask of it. `open` makes a channel, which belongs to one application:
 // one indirect call starts a burst of copies, another one says which have ended.
 #pragma once
 
-#include <windtunnel/handler.h>
+#include <windtunnel/copier.h>
 
 #include <cstdint>
 #include <map>
@@ -18,14 +18,9 @@ namespace wt {
 
 struct modelled_engine_plan;
 
-// Bodies in mbufs and their sources never overlap.
-struct copy_piece {
-    uint8_t *to;
-    const uint8_t *from;
-    uint32_t bytes;  // not 0
-};
+using copy_piece = wt_copy_piece;
 
-enum class copy_end : uint8_t { well, failed };
+enum class copy_end : uint8_t { well = WT_COPY_WELL, failed = WT_COPY_FAILED };
 
 // Who moves the bytes. Measurements of one kind say nothing about another.
 enum class copier_kind : uint8_t { core, hardware, modelled };
@@ -58,6 +53,8 @@ struct copy_channel {
     // Null where there is nothing to tell.
     driver_copies (*driver)(const void *state) = nullptr;
     planted_faults (*planted)(const void *state) = nullptr;
+    // The rule of windtunnel/copier.h that it has broken; empty: none so far.
+    std::string (*breach)(const void *state) = nullptr;
 
     copier_kind kind = copier_kind::core;
     bool immediate = false;  // copies have ended when `submit` returns

@@ -4,6 +4,7 @@
 #include <rte_pause.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/clock.h"
@@ -54,6 +55,11 @@ double by_cpu(const std::vector<copy_piece> &pieces) {
     return static_cast<double>(now() - start) / static_cast<double>(pieces.size());
 }
 
+refusal wrong(const copy_channel &channel, const std::string &what) {
+    const std::string breach = channel.breach ? channel.breach(channel.state) : "";
+    return refusal("the copier " + channel.device + (breach.empty() ? " " + what : ": " + breach));
+}
+
 // The ends of copies that were started, within a bound.
 class ends_of {
   public:
@@ -66,10 +72,9 @@ class ends_of {
             channel_.completed(channel_.state, ends_.data(), static_cast<uint32_t>(ends_.size()));
         const uint64_t at = now();
         if (std::ranges::count(ends_.begin(), ends_.begin() + some, copy_end::failed))
-            throw refusal("the copier " + channel_.device + " fails copies");
+            throw wrong(channel_, "fails copies");
         if (some > 0) since_ = at;
-        if (at - since_ > patience_)
-            throw refusal("the copier " + channel_.device + " does not end its copies");
+        if (at - since_ > patience_) throw wrong(channel_, "does not end its copies");
         if (some == 0) rte_pause();
         return some;
     }
@@ -130,6 +135,17 @@ std::vector<double> measure_cpu_copies(std::span<const uint8_t> from, std::span<
     std::vector<double> medians;
     for (std::vector<double> &of_size : ticks) medians.push_back(median(std::move(of_size)));
     return medians;
+}
+
+void check_copy(const copy_channel &channel, const copy_areas &areas, uint32_t bytes, uint64_t patience) {
+    uint8_t *const to = areas.to.data();
+    const uint8_t *const from = areas.from.data();
+    for (uint32_t i = 0; i < bytes; i++) to[i] = static_cast<uint8_t>(~from[i]);
+    uint64_t copies = 0;
+    by_copier(channel, {{to, from, bytes}}, patience, &copies);
+    if (copies == 0) throw wrong(channel, "takes no copy");
+    if (std::memcmp(to, from, bytes) != 0)
+        throw wrong(channel, "does not copy " + std::to_string(bytes) + " bytes right");
 }
 
 copy_costs measure_costs(const copy_channel &channel, const copy_areas &areas, uint32_t bytes, uint32_t batch,

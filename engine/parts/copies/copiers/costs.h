@@ -28,6 +28,10 @@ struct copy_costs {
 std::vector<double> measure_cpu_copies(std::span<const uint8_t> from, std::span<uint8_t *const> to,
                                        std::span<const uint32_t> sizes, uint32_t batch, uint32_t rounds);
 
+// Has one copy made, of `bytes` at the begin of both areas. Throws refusal as measure_costs does, and where
+// the copier takes none, or has made it wrong.
+void check_copy(const copy_channel &channel, const copy_areas &areas, uint32_t bytes, uint64_t patience);
+
 // Medians of `rounds` rounds, in which both take turns; a round is one batch. The worker's waiting counts for
 // neither. `copier` is measured where depth is not 0. Takes up to some milliseconds a MiB. Throws refusal
 // where the copier does not end copies within `patience` ticks, or an end is bad.

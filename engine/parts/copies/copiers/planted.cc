@@ -109,6 +109,11 @@ planted_faults faults_of(const void *state) {
     return {p.fault, p.count};
 }
 
+std::string breach_of_inner(const void *state) {
+    const copy_channel &inner = static_cast<const planted *>(state)->inner;
+    return inner.breach(inner.state);
+}
+
 double share_of(const copier_end &end) {
     char *rest;
     const std::string &text = end.text("share");
@@ -147,6 +152,7 @@ copy_channel open(const copier_end &end) {
     c.close = close;
     c.driver = nullptr;
     c.planted = faults_of;
+    c.breach = p.inner.breach ? breach_of_inner : nullptr;
     c.immediate = false;
     c.state = made.release();
     return c;

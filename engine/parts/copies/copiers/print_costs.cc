@@ -91,8 +91,10 @@ void print_copy_costs(std::FILE *out, const copy_costs_asked &asked) {
     for (const uint32_t bytes : asked.sizes) {
         for (const bool hot : {false, true}) {
             const uint64_t room = hot ? bytes : asked.area_bytes;
-            const copy_costs costs = measure_costs(channel, {{from.get(), room}, {to.get(), room}}, bytes,
-                                                   asked.batch, asked.depth, asked.rounds, patience);
+            const copy_areas areas{{from.get(), room}, {to.get(), room}};
+            check_copy(channel, areas, bytes, patience);  // one that does nothing would look fast
+            const copy_costs costs =
+                measure_costs(channel, areas, bytes, asked.batch, asked.depth, asked.rounds, patience);
             print_line(out, {{"type", "costs"},
                              {"bytes", bytes},
                              {"hot", hot},

@@ -7,7 +7,9 @@ FILES = (
     "bench/raw_copies.cc",
     "docs/how-to/copies-of-a-program.md",
     "docs/how-to/copy-payload.md",
+    "docs/how-to/write-a-copier.md",
     "docs/measurements/copies.md",
+    "include/windtunnel/copier.h",
 )
-FOLDERS = ("copies",)
-"""The library that counts the copies of a program, which is built without DPDK."""
+FOLDERS = ("copies", "plugins/copier", "plugins/copier-rust")
+"""The library that counts the copies of a program, which is built without DPDK; and examples of copiers."""

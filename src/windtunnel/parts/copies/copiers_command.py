@@ -1,5 +1,6 @@
 """windtunnel copiers: what can copy the bodies of requests, with options."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,9 @@ def copiers(
             metavar="[PROFILE]", help="Print this profile of an engine: a name, or a TOML file.", show_default=False
         ),
     ] = None,
+    plugin: Annotated[
+        Path | None, typer.Option("--plugin", metavar="FILE.so", help="Show the copier of this shared object.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     format_: Format = "text",
 ) -> None:
@@ -30,7 +34,15 @@ def copiers(
     windtunnel copiers
     windtunnel copiers --json
     windtunnel copiers dsa-spr > mine.toml
+    windtunnel copiers --plugin ./libmine.so
     """
+    from windtunnel.cli.handlers import check_plugin
+    from windtunnel.errors import UserError
+
+    if profile is not None and plugin:
+        raise UserError("PROFILE and --plugin exclude each other", remedy="give one of them")
+    if plugin:
+        check_plugin(plugin, "plugins/copier")
     if profile is not None:
         from windtunnel.parts.copies.engine_profiles import load_profile, text_of
 
@@ -40,7 +52,7 @@ def copiers(
     from windtunnel.engine.find import find_engine
     from windtunnel.parts.copies.query import copiers as ask
 
-    engine_copiers = ask(find_engine())
+    engine_copiers = ask(find_engine(), plugin)
     if json:
         from json import dumps
 
@@ -48,10 +60,10 @@ def copiers(
         return
     from windtunnel.results.show import show
 
-    show(_document(engine_copiers))
+    show(_document(engine_copiers, plugin))
 
 
-def _document(copiers: "list[Copier]") -> "Document":
+def _document(copiers: "list[Copier]", plugin: Path | None) -> "Document":
     from windtunnel.cli.handlers import takes
     from windtunnel.results.catalogue import Entry, Option, catalogue
     from windtunnel.results.document import Document, Section, Sentence
@@ -65,13 +77,15 @@ def _document(copiers: "list[Copier]") -> "Document":
         )
         for copier in copiers
     ]
-    example = Sentence('in a scenario:  [workload.copies] engine = "dma"', unwrapped=True)
+    named_by = plugin.absolute() if plugin else "dma"
+    example = Sentence(f'in a scenario:  [workload.copies] engine = "{named_by}"', unwrapped=True)
+    profiles = [] if plugin else [Section("Profiles", [_profiles()])]
     return Document(
         kind="copiers",
         title="Copiers",
         blocks=[
             Section("Copiers", [catalogue(("copier", "most copies at once", "what it is, and its options"), entries)]),
-            Section("Profiles", [_profiles()]),
+            *profiles,
             Section("In a scenario", [example]),
         ],
     )

@@ -27,6 +27,12 @@ def copies(
             help="Measure this modelled engine too: a name that `windtunnel copiers` lists, or a TOML file.",
         ),
     ] = None,
+    copier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--copier", metavar="FILE.so", help="Measure this copier of your own too. Repeatable.", show_default=False
+        ),
+    ] = None,
     as_profile: Annotated[
         Path | None,
         typer.Option(
@@ -50,8 +56,10 @@ def copies(
     windtunnel host copies
     windtunnel host copies --device 0000:6a:01.0-q0
     windtunnel host copies --profile dsa-spr
+    windtunnel host copies --copier ./libmine.so
     windtunnel host copies --as-profile mine.toml --of dma
     """
+    from windtunnel.cli.handlers import check_plugin
     from windtunnel.errors import UserError
     from windtunnel.parts.copies.costs import measure
     from windtunnel.parts.copies.measured_profiles import as_profile as profile_of
@@ -61,7 +69,9 @@ def copies(
         raise UserError("--of and --hot have no effect without --as-profile", remedy="--as-profile FILE")
     if as_profile:
         check_new(as_profile)
-    costs = measure(depth, device, cpu, profile)
+    for file in copier or ():
+        check_plugin(Path(file), "plugins/copier")
+    costs = measure(depth, device, cpu, profile, copier or ())
     if as_profile:
         write_profile(as_profile, profile_of(costs, of, hot))
     if json:

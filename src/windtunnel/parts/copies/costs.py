@@ -3,7 +3,7 @@
 No scenario is run. The engine measures (engine/parts/copies/copiers/costs.h); the same code decides the meaning of `at_least = "auto"` in a run.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal
@@ -71,11 +71,15 @@ class Measured(BaseModel):
 
 
 def measure(
-    depth: int, device: str | None = None, cpu: int | None = None, profile: str | None = None
+    depth: int,
+    device: str | None = None,
+    cpu: int | None = None,
+    profile: str | None = None,
+    files: Sequence[str] = (),
 ) -> list[Measured]:
     """Measures each copier of the engine that moves bytes itself, which takes seconds. `cpu`: the worker's CPU, by default the last allowed one.
     `device`: that of a copier with devices; None: DPDK's software engine, which is left out on a host with one CPU. `profile`: that of a
-    modelled engine; None: none is measured.
+    modelled engine; None: none is measured. `files`: copiers of the user's own, by path, with their default options.
 
     Raises UserError."""
     modelled = load_profile(profile) if profile else None
@@ -92,7 +96,16 @@ def measure(
         if options is not None:
             model = modelled if copier.profile_option else None
             measurements.append(_measured(engine, copier, depth, options, own, other_cpus[-1:], model))
+    for file in files:
+        measurements += [_measured_file(engine, file, copier, depth, own) for copier in copiers(engine, Path(file))]
     return measurements
+
+
+def _measured_file(engine: Path, file: str, copier: Copier, depth: int, own: int) -> Measured:
+    """A copier in a file, which goes by the path that the user has given."""
+    by_path = copier.model_copy(update={"name": str(Path(file).absolute())})
+    measured = _measured(engine, by_path, depth, {}, own, [], None)
+    return measured.model_copy(update={"copier": measured.copier.model_copy(update={"engine": file})})
 
 
 def _options(copier: Copier, device: str | None, profile: str | None, has_other: bool) -> dict[str, str] | None:

@@ -41,7 +41,11 @@ class Copies(Table):
     """How bodies come into packets. With a source the client copies the bodies of requests from it; without a source the server's handler
     names the copies of responses, as `fs_read` does."""
 
-    engine: Text = Field("cpu", min_length=1, description="copier; `windtunnel copiers` lists them with their options")
+    engine: Text = Field(
+        "cpu",
+        min_length=1,
+        description="copier: a name that `windtunnel copiers` lists with its options, or the path of a shared object, relative to the scenario file",
+    )
     options: CopierOptions = Field(default_factory=dict, description="options of the copier")
     depth: CopyDepth = Field(64, description="most copies of one application that the copier has at a time")
     batch: Batched = Field(32, description="most copies of one submit, and of one poll")

@@ -77,6 +77,11 @@ class CopyLedger(Line):
         description="the driver's own account, which must be the same; null: the copier has no driver"
     )
     planted: PlantedFaults | None
+    breach: str | None = Field(
+        None,
+        description="the rule of windtunnel/copier.h that the user's own copier has broken, with what it said; anything but null makes the run "
+        "invalid",
+    )
 
 
 class WrongByte(Line):

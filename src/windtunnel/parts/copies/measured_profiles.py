@@ -1,6 +1,7 @@
 """Profiles of copy engines from measurements, for the copier `model`: of this host's CPU, or of one of its copiers."""
 
 import platform
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +49,12 @@ def as_profile(measurements: Sequence[Measured], copier_name: str, hot: bool) ->
     )
     points = [(cost.bytes, (cost.cpu_cycles if copier_name == CPU else cost.caller_cycles) * tick_ns) for cost in costs]
     device = "" if copier_name == CPU or measured.is_loop else _device(measured, costs, tick_ns, source)
-    return profile_text(copier_name.replace("_", "-"), f"{subject}, bytes {place}", points, source, device)
+    return profile_text(_name(copier_name), f"{subject}, bytes {place}", points, source, device)
+
+
+def _name(copier_name: str) -> str:
+    """A name of a profile for a copier, which may be a file."""
+    return re.sub(r"[^a-z0-9.-]+", "-", Path(copier_name).name.removesuffix(".so").lower())[:32]
 
 
 def check_new(file: Path) -> None:

@@ -31,9 +31,9 @@ def named_profile(scenario: Scenario, copier: Copier, options: Mapping[str, obje
 
 
 def check_modelled(
-    scenario: Scenario, copies: Copies, profile: Profile, others: Iterable[tuple[int, Copier]], here: Path
+    scenario: Scenario, copies: Copies, profile: Profile, others: Iterable[tuple[int, str]], here: Path
 ) -> None:
-    """`others`: copiers of workloads, which may be the same. That there is one worker `check_one_worker` says, once workers have
+    """`others`: copiers of workloads that may go on by themselves. That there is one worker `check_one_worker` says, once workers have
     their CPUs. Raises Refusal."""
     queue = int(profile.device.queue.given) if profile.device else copies.depth
     if copies.depth > queue:
@@ -47,12 +47,11 @@ def check_modelled(
             f"wire.kind = {wires.named('twice')}, or another engine",
         )
     for index, other in others:
-        if other.thread_option:
-            raise Refusal(
-                ("workload", index, "copies", "engine"),
-                f"{other.name} would go on while the run's time stands still for the modelled copies of another workload",
-                "one kind of engine in a scenario",
-            )
+        raise Refusal(
+            ("workload", index, "copies", "engine"),
+            f"{other} would go on while the run's time stands still for the modelled copies of another workload",
+            "one kind of engine in a scenario",
+        )
     for index in range(len(scenario.workload)):
         for key in part_resources.background_keys(scenario, index):
             raise Refusal(

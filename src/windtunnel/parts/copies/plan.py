@@ -64,7 +64,9 @@ class Copies(Part):
     """How bodies come into mbufs: those of requests from the source, or without one those of responses from the place that the
     handler names."""
 
-    engine: Text = Field(description="name of the copier; `windtunnel-engine --copiers` lists them")
+    engine: Text = Field(
+        description="name of the copier; `windtunnel-engine --copiers` lists them; a path if it has a slash"
+    )
     options: dict[str, Text] = Field(description="plain numbers and words; the copier knows their meaning")
     depth: CopyDepth = Field(description="most copies of one application that the copier has at once")
     batch: Batched = Field(description="most copies of one submit, and of one poll")

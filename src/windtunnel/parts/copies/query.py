@@ -64,10 +64,11 @@ _COPY_COSTS = TypeAdapter(Annotated[CopierHead | CopyCosts | CopyEnd, Field(disc
 _COPIERS = TypeAdapter(list[Copier])
 
 
-def copiers(engine: Path) -> list[Copier]:
-    """The copiers that are built in. Raises UserError with the engine's own words."""
+def copiers(engine: Path, plugin: Path | None = None) -> list[Copier]:
+    """The built-in copiers, or the one in a shared object. Raises UserError with the engine's own words."""
+    asked = ["--copiers", *(["--plugin", str(plugin.absolute())] if plugin else [])]
     try:
-        return _COPIERS.validate_json(query(engine, ["--copiers"]))
+        return _COPIERS.validate_json(query(engine, asked))
     except ValidationError as error:
         raise UserError(
             f"{engine} --copiers: not a list of copiers: {error.errors()[0]['msg']}", remedy=REBUILD

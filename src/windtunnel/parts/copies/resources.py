@@ -1,26 +1,22 @@
 """Copies of payload: which copier a workload has, what it may ask of it, and the CPUs, mbufs and memory that it takes."""
 
-import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path as File
 from typing import Any
 
-from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
-from windtunnel.errors import UserError
 from windtunnel.parts.copies import plan as plans
+from windtunnel.parts.copies.copiers import check_named, named_copier, named_copiers, option_value, plan_copier, working
 from windtunnel.parts.copies.engine_profiles import Profile
 from windtunnel.parts.copies.keys import Copies, CopySource, copies_keys, source_keys
 from windtunnel.parts.copies.modelled import check_modelled, check_one_worker, named_profile
-from windtunnel.parts.copies.query import Copier, copiers
 from windtunnel.scenario import wires
 from windtunnel.scenario.carriers import carrier_of
-from windtunnel.scenario.handlers import built_in, check_option, named_handler
+from windtunnel.scenario.handlers import built_in, named_handler
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import cpu_list, least_cpus, named_cpus
+from windtunnel.scenario.plugins import is_plugin
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments
@@ -28,20 +24,6 @@ from windtunnel.scenario.topology import Topology, endpoint, request_bytes, resp
 MOST_COPIES_OF_A_RESPONSE = 4
 """Most copies that a handler may name: WT_MAX_COPIES of include/windtunnel/handler.h."""
 _PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
-
-
-def known() -> dict[str, Copier]:
-    """The engine's copiers by name; none if there is no engine to ask: names and options then pass as they are."""
-    try:
-        return _of_engine(find_engine())
-    except UserError:
-        return {}
-
-
-@cache
-def _of_engine(engine: File) -> dict[str, Copier]:
-    """The copiers of an engine, which is asked once: that takes a process."""
-    return {copier.name: copier for copier in copiers(engine)}
 
 
 def source_of(scenario: Scenario, index: int) -> CopySource | None:
@@ -126,34 +108,15 @@ def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> No
 
 def check_copier(scenario: Scenario, index: int, copies: Copies, here: Path) -> None:
     """Raises Refusal if this engine has no such copier, the copier no such depth or option, or the run no place for its model."""
-    _copier(copies, here)
+    check_named(copies, here)
     if profile := profile_of(scenario, index):
-        check_modelled(scenario, copies, profile, _copiers(scenario), here)
-
-
-def _copier(copies: Copies, here: Path) -> None:
-    all_known = known()
-    if not all_known:
-        return
-    if copies.engine not in all_known:
-        close = difflib.get_close_matches(copies.engine, all_known, n=1)
-        remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(all_known)}"
-        raise Refusal((*here, "engine"), f'no copier "{copies.engine}"', remedy)
-    copier = all_known[copies.engine]
-    if copies.depth > copier.most_depth:
-        raise Refusal(
-            (*here, "depth"),
-            f"{copier.name} takes {copier.most_depth} copies at once, not {copies.depth}",
-            f"at most {copier.most_depth}",
-        )
-    for name, value in copies.options.items():
-        check_option(copier.name, copier.options, name, value, (*here, "options", name))
+        check_modelled(scenario, copies, profile, _beside(scenario), here)
 
 
 def profile_of(scenario: Scenario, index: int) -> Profile | None:
     """The figures of a workload's engine, if it is modelled. Raises Refusal, or UserError for what is wrong in a profile."""
     copies = copies_of(scenario, index)
-    copier = _working(copies) if copies else None
+    copier = working(copies) if copies else None
     return named_profile(scenario, copier, copies.options, ("workload", index, "copies")) if copies and copier else None
 
 
@@ -164,20 +127,13 @@ def check_workers(scenario: Scenario, cpus: Sequence[int]) -> None:
             check_one_worker(("workload", index, "copies"), cpus)
 
 
-def _copiers(scenario: Scenario) -> Iterator[tuple[int, Copier]]:
-    """Each copier that moves bytes, after the index of its workload."""
+def _beside(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Each copier that may move bytes beside the worker, after the index of its workload: with a thread, with a device, or the user's own."""
     for index in range(len(scenario.workload)):
-        copies = copies_of(scenario, index)
-        if copies and (copier := _working(copies)):
-            yield index, copier
-
-
-def _working(copies: Copies) -> Copier | None:
-    """The copier that moves the bytes: the one that is named, or the one that it works on. None: nobody knows it."""
-    copier = known().get(copies.engine)
-    if copier and copier.inner_option:
-        return known().get(_value(copier, copies.options, copier.inner_option))
-    return copier
+        if copies := copies_of(scenario, index):
+            name, copier = named_copiers(copies)[-1], working(copies)
+            if is_plugin(name) or (copier and copier.thread_option):
+                yield index, name
 
 
 def _way(scenario: Scenario, copies: Copies, here: Path) -> None:
@@ -237,15 +193,11 @@ def _planned_copies(scenario: Scenario, index: int, lcores: Sequence[int]) -> pl
     copies = copies_of(scenario, index)
     if copies is None:
         return None
-    copier = known().get(copies.engine)
-    here: Path = ("workload", index, "copies", "options")
+    engine, options = plan_copier(scenario, copies, ("workload", index, "copies"))
     profile = profile_of(scenario, index)
     return plans.Copies(
-        engine=copies.engine,
-        options={
-            name: check_option(copies.engine, copier.options if copier else None, name, value, (*here, name))
-            for name, value in copies.options.items()
-        },
+        engine=engine,
+        options=options,
         depth=copies.depth,
         batch=copies.batch,
         way=copies.way,
@@ -259,16 +211,11 @@ def _planned_copies(scenario: Scenario, index: int, lcores: Sequence[int]) -> pl
 
 def _has_thread(copies: Copies) -> bool:
     """Whether the copier, or the one that it works on, has a thread of its own."""
-    copier = _working(copies)
+    copier = working(copies)
     if copier is None or copier.thread_option is None:
         return False
     options: Mapping[str, object] = copies.options if copier.name == copies.engine else {}
-    return _value(copier, options, copier.thread_option) == _value(copier, {}, copier.thread_option)
-
-
-def _value(copier: Copier, options: Mapping[str, object], name: str) -> str:
-    default = next(option.default for option in copier.options if option.name == name)
-    return str(options.get(name, default))
+    return option_value(copier, options, copier.thread_option) == option_value(copier, {}, copier.thread_option)
 
 
 def devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
@@ -276,9 +223,9 @@ def devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
     addresses: dict[str, None] = {}
     for index in range(len(scenario.workload)):
         copies = next((its for side in sides if (its := copies_on(scenario, index, side))), None)
-        copier = known().get(copies.engine) if copies else None
+        copier = named_copier(copies) if copies else None
         if copies and copier and copier.thread_option:
-            addresses |= dict.fromkeys(pci_addresses(_value(copier, copies.options, copier.thread_option)))
+            addresses |= dict.fromkeys(pci_addresses(option_value(copier, copies.options, copier.thread_option)))
     return list(addresses)
 
 

@@ -4,8 +4,16 @@ from collections.abc import Iterator
 
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import Result
+from windtunnel.engine.plan import Plan
 from windtunnel.engine.reasons import reason
 from windtunnel.parts.copies.ledger import copies_of, verified_of
+from windtunnel.parts.copies.plan import copies_of as copies_planned
+
+
+def plugins(plan: Plan) -> list[str]:
+    """Copiers that are files of the user's, by path."""
+    engines = [copies.engine for workload in plan.workloads if (copies := copies_planned(workload))]
+    return [engine for engine in engines if "/" in engine]
 
 
 def unsound(history: History, result: Result) -> Iterator[str]:
@@ -15,6 +23,8 @@ def unsound(history: History, result: Result) -> Iterator[str]:
         who = (
             f"{copies.engine} ({copies.device}) of application {copies.application}, workload {names[copies.workload]}"
         )
+        if copies.breach:
+            yield reason("copier wrong", f"{who}: {copies.breach}")
         if copies.never_ended:
             yield reason(
                 "copies never ended",

@@ -1,0 +1,3 @@
+#include "own_copier.h"
+
+const struct wt_copier wt_copier = {OWN, .name = ""};
