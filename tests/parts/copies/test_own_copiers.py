@@ -7,13 +7,16 @@ import subprocess
 
 import pytest
 from copying_runs import SIDES, TIMED, assert_copied, copies_of, copying, naming, verified
+from fake_runs import gone
 from plugin_tools import ROOT, assert_equal_to_header, built_with_cargo, cargo, compiled, example, rust_copy
 from printed_pages import blocks, save
 from real_runs import execute, run_well
 from study_tools import invoke
 
+from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.costs import SIZES, measure
+from windtunnel.parts.copies.query import copiers
 from windtunnel.runs.summary import summarise
 
 pytestmark = pytest.mark.slow
@@ -198,6 +201,45 @@ def test_costs_of_one_that_is_wrong_are_refused(tmp_path, fault, words):
     library = compiled(source, tmp_path / "wrong.so", "-std=gnu11")
     with pytest.raises(UserError, match=words):
         measure(depth=16, files=[str(library)])
+
+
+FORKS = """
+#include "own_copier.h"
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) {
+    const int child = fork();
+    if (child == 0) for (;;) pause();
+    FILE *out = fopen("CHILDREN", "a");
+    fprintf(out, "%d\\n", child);
+    fclose(out);
+}
+const struct wt_copier wt_copier = {OWN};
+"""
+
+
+def forking(directory):
+    """One that starts a process when it is loaded, and the file with the numbers of these."""
+    children, source = directory / "children", directory / "forks.c"
+    source.write_text(FORKS.replace("CHILDREN", str(children)))
+    return compiled(source, directory / "forks.so", "-std=gnu11", "-Wno-override-init", "-I", str(BROKEN)), children
+
+
+def test_what_one_has_started_ends_with_who_opened_it(tmp_path):
+    library, children = forking(tmp_path)
+    assert copiers(find_engine(), library) and measure(depth=16, files=[str(library)])
+    execute(tmp_path, copying({"engine": "./forks.so"}))
+    started = [int(line) for line in children.read_text().split()]
+    assert len(started) >= 5, "listed twice, measured, checked, and in the run"
+    assert all(gone(child) for child in started)
+
+
+def test_one_that_another_user_could_replace_is_not_opened(tmp_path):
+    library, children = forking(tmp_path)
+    library.chmod(0o777)
+    with pytest.raises(UserError, match=r"test.toml:\d+: copier .*/forks.so is not opened: other users may write"):
+        execute(tmp_path, copying({"engine": "./forks.so"}))
+    assert not children.exists()
 
 
 @EXAMPLES
