@@ -26,6 +26,11 @@ WRITTEN = {
 }
 
 
+def test_the_engine_takes_no_library_from_beside_itself():
+    """Beside an engine that was copied into /tmp everybody makes a directory, in which the loader would look for what the engine links."""
+    assert b"$ORIGIN" not in find_engine().read_bytes()
+
+
 def test_all_files_of_a_run_are_in_the_directory_that_was_made(tmp_path, monkeypatch):
     victim = made(tmp_path / "victim")  # a run of the user who is attacked: a report could be written into it
     before = {path.name: path.read_bytes() for path in victim.iterdir()}
