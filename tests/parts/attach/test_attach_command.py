@@ -201,6 +201,7 @@ def test_a_second_observer_is_refused(tmp_path):
         (("--", "/bin/true"), "before it had DPDK"),
         (("1", "--pairs", "5"), "--against"),
         (("testpmd", "--against", "new/testpmd"), "A is testpmd, which is no command"),
+        (("--against", "testpmd", "--", "old/testpmd"), "B is testpmd, which is no command"),
         (("--against", "new/testpmd '", "--", "old/testpmd"), "No closing quotation"),
         (("--against", "", "--", "old/testpmd"), "an empty command"),
         (("--against", "b", "--telemetry", "--", "./a"), "leave out --telemetry"),

@@ -122,19 +122,22 @@ def attach(
 def _command(against: str, target: list[str], telemetry: bool) -> list[str]:
     """The words of B. Raises UserError if it is no command, or if A is none."""
     from windtunnel.errors import UserError
+    from windtunnel.parts.attach.session import is_command
 
     if telemetry:
         raise UserError("--against starts both with the probe in them", remedy="leave out --telemetry")
-    if len(target) == 1 and "/" not in target[0]:
-        raise UserError(
-            f"--against: A is {target[0]}, which is no command", remedy="as in --against 'new/broker' -- old/broker"
-        )
     try:
         words = shlex.split(against)
     except ValueError as error:
         raise UserError(f"--against {against}: {error}", remedy="quote it as a shell needs it") from None
     if not words:
         raise UserError("--against: an empty command", remedy="as in --against 'new/broker -l 0,1'")
+    for side, command in (("A", target), ("B", words)):
+        if not is_command(command):
+            raise UserError(
+                f"--against: {side} is {command[0]}, which is no command",
+                remedy="as in --against 'new/broker' -- old/broker",
+            )
     return words
 
 

@@ -102,9 +102,14 @@ def _by_telemetry(target: list[str], request: Request, out: Path | None, listene
         raise UserError(f"{application.name}: it ended before it was observed", remedy="see its own output") from None
 
 
+def is_command(target: Sequence[str]) -> bool:
+    """Whether it is started, and does not name a process that runs, of whatever user."""
+    return len(target) > 1 or "/" in target[0]
+
+
 @contextmanager
 def _application(target: list[str]) -> Iterator[Application]:
-    if len(target) == 1 and "/" not in target[0]:
+    if not is_command(target):
         application = choose(target[0])
         way_in.inject(application)
         yield application
