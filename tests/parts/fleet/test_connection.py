@@ -1,8 +1,10 @@
 """Which clusters are used: those that ask for a token, as Ray's two ports do, and others if the user says so."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -87,16 +89,65 @@ def test_one_that_stops_responding_is_not_taken_for_an_open_one(joined):
         assert joined == [address, "left"]
 
 
-def test_the_cluster_of_this_node_is_left_again(joined, monkeypatch):
+@pytest.fixture
+def written(monkeypatch, tmp_path) -> Path:
+    """The file of the address that `ray start` writes; Ray makes its directory everybody's."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray").chmod(0o777)
+    return tmp_path / "ray/ray_current_cluster"
+
+
+def test_the_cluster_of_this_node_is_checked_before_it_is_joined(joined, written):
+    with cluster(HEAD, grpc.StatusCode.UNAUTHENTICATED) as address:
+        written.write_text(f"{address}\n")
+        with connected("auto", 10, without_token=False):
+            assert joined == [address]
     with cluster(HEAD, None) as address:
-        monkeypatch.setattr(
-            connection.ray, "get_runtime_context", lambda: type("Context", (), {"gcs_address": address})
-        )
+        written.write_text(address)
         with pytest.raises(UserError, match="asks for no token"), connected("auto", 10, without_token=False):
             pass
-        assert joined == ["auto", "left"]
+        assert address not in joined
         with connected("auto", 10, without_token=True):
+            assert joined[-1] == address
+
+
+def test_the_address_of_another_user_is_not_that_of_this_node(joined, written, monkeypatch):
+    """With it they would be sent the token, and send back what is unpickled."""
+    with cluster(HEAD, grpc.StatusCode.UNAUTHENTICATED) as address:
+        written.write_text(address)
+        mine = os.geteuid()
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(connection.os, "geteuid", lambda: mine + 1)
+            elsewhere.setattr(connection, "ROOT", mine + 2)
+            with pytest.raises(UserError, match=f"written by user {mine}"), connected("auto", 10, without_token=True):
+                pass
+        written.chmod(0o666)
+        with pytest.raises(UserError, match="or others") as refused, connected("auto", 10, without_token=True):
             pass
+        assert "--on HOST:6379" in refused.value.remedy
+        elsewhere = written.rename(written.with_name("other"))
+        written.symlink_to(elsewhere)
+        with pytest.raises(UserError, match="a link"), connected("auto", 10, without_token=True):
+            pass
+        assert joined == []
+
+
+def test_a_process_of_any_user_does_not_name_the_cluster_of_this_node(joined, written):
+    with pytest.raises(UserError, match="no Ray cluster is known here"), connected("auto", 10, without_token=True):
+        pass
+    assert joined == []
+
+
+def test_the_environment_names_the_cluster_of_this_node(joined, written, monkeypatch):
+    with cluster(CLIENT, grpc.StatusCode.UNAUTHENTICATED) as address:
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with connected("auto", 10, without_token=False):
+            assert joined == [address]
+    monkeypatch.setenv("RAY_ADDRESS", "lab")
+    with pytest.raises(UserError, match='"lab" is not an address'), connected("auto", 10, without_token=False):
+        pass
 
 
 def test_a_driver_without_the_clusters_token_is_told_so(monkeypatch):

@@ -2,12 +2,15 @@
 
 import logging
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from windtunnel.errors import UserError
-from windtunnel.parts.fleet.fleet_file import ADDRESS
+from windtunnel.parts.fleet.fleet_file import ADDRESS, is_address
+from windtunnel.text_file import open_regular
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
 
@@ -19,6 +22,9 @@ HEAD_METHOD, CLIENT_METHOD = "/ray.rpc.NodeInfoGcsService/CheckAlive", "/ray.rpc
 """A method to which each of Ray's ports responds; in an empty request each field has its default."""
 REPLY_S = 10
 REMEDY = "start the cluster with `ray start --head`, and name its head: ray://HOST:10001 from anywhere, HOST:6379 or auto on one of its nodes"
+NAMED_REMEDY = "name the cluster: --on HOST:6379, or RAY_ADDRESS=HOST:6379 in the environment"
+MOST_ADDRESS_BYTES = 512
+ROOT = 0
 TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start` and for windtunnel"
 
 
@@ -26,10 +32,11 @@ TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start
 def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[None]:
     """Connects to a cluster. `without_token`: a cluster that requires no token is used, too. Raises UserError if there is no Ray cluster at the
     address, or if the cluster refuses this driver or would accept any."""
-    if address != "auto":
-        _check_there(address, timeout_s)
-        if not without_token:
-            check_guarded(address)
+    if address == "auto":
+        address = address_of_this_node()
+    _check_there(address, timeout_s)
+    if not without_token:
+        check_guarded(address)
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except AuthenticationError as error:
@@ -39,11 +46,34 @@ def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[N
     except (ConnectionError, OSError, RayError, RuntimeError, ValueError) as error:
         raise UserError(f"{address}: no Ray cluster can be used there: {_reason_text(error)}", remedy=REMEDY) from None
     try:
-        if address == "auto" and not without_token:
-            check_guarded(ray.get_runtime_context().gcs_address)
         yield
     finally:
         ray.shutdown()
+
+
+def address_of_this_node() -> str:
+    """The cluster of this node: RAY_ADDRESS, else what `ray start` has written. Ray itself takes what any user has written there, or has in the
+    command line of a process called raylet, and sends its token there. Raises UserError unless this user or root has written it."""
+    named = os.environ.get("RAY_ADDRESS", "")
+    if named in ("", "auto"):
+        temporary = os.environ.get("RAY_TMPDIR", os.environ.get("TMPDIR", "/tmp"))
+        named = _written_by_us(Path(temporary, "ray", "ray_current_cluster"))
+    if named == "auto" or not is_address(named):
+        raise UserError(f'auto: "{named}" is not an address of a Ray cluster', remedy=NAMED_REMEDY)
+    return named
+
+
+def _written_by_us(path: Path) -> str:
+    """Ray makes the directory everybody's: the owner of the file says who wrote it. Raises UserError."""
+    try:
+        descriptor = open_regular(path, follow=False)
+    except OSError as error:
+        raise UserError(f"auto: no Ray cluster is known here: {path}: {error.strerror}", remedy=REMEDY) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if status.st_uid not in (ROOT, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise UserError(f"auto: {path} may be written by user {status.st_uid}, or others", remedy=NAMED_REMEDY)
+        return file.read(MOST_ADDRESS_BYTES).decode(errors="replace").strip()
 
 
 def check_guarded(address: str) -> None:
