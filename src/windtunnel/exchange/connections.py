@@ -1,12 +1,16 @@
-"""Limits how many connections of one listening socket a client may hold. Its user is read from the kernel before it takes a place.
+"""Limits how many connections of one listening socket a client may hold, and how much time those take that have no right to any. Its user is read
+from the kernel before it takes a place.
 
 The owner of the process and root always get a place. So does a known client, which has shown a token or is expected. Each user of this host
 and each address of another host has a bound. If no place is free, the client with the most connections loses the one for which the process
 has waited the longest.
 """
 
+import asyncio
 import contextlib
 import ipaddress
+import os
+import select
 import socket
 import time
 from collections import Counter
@@ -27,6 +31,10 @@ BACKLOG = 512
 """Connections that the kernel keeps until then. A client that finds the queue full has to try again, the owner too."""
 PATIENCE_S = 1.0
 """A connection that makes room for an equal one is at least this old: a client that reconnects in a loop would otherwise evict all the time."""
+MOST_AT_FIRST, MOST_A_SECOND = 64, 16
+"""Connections of one name that is neither known nor the owner's: at once, and from then on. Each may be one refusal, which takes a millisecond."""
+REST = 4
+"""Times as long as connections without a place took, until the next one is looked at: they are closed unread, and the process may be real-time."""
 MOST_KNOWN = 64
 """Names that are kept as known: the ones that showed a token last."""
 LOOPBACK = "loopback"
@@ -129,12 +137,16 @@ class Places:
         self._occupied: list[Place] = []
         self._known: dict[Hashable, None] = {}
         """The names that are known, the latest last."""
+        self._rates: dict[Hashable, tuple[float, float]] = {}
+        """Of other names, the latest last: the connections that each may make at once, and when that was so, by the monotonic clock."""
 
     def take(self, connected: socket.socket, address: Any) -> Place | None:
         """Takes a place for a connection; None: its holder gets none."""
         holder = self.holder_of(Client.from_socket(connected, address))
         if holder.rank < Rank.KNOWN and holder.name in self._known:
             holder = Holder(holder.name, Rank.KNOWN)
+        if holder.rank < Rank.KNOWN and not self._is_within_rate(holder.name):
+            return None
         self._occupied = [place for place in self._occupied if place.is_held]
         if not self._has_room(holder) and not self._make_room(holder):
             return None
@@ -150,6 +162,15 @@ class Places:
         if len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
         return Holder(holder.name, Rank.KNOWN)
+
+    def _is_within_rate(self, name: Hashable) -> bool:
+        now = time.monotonic()
+        left, at = self._rates.pop(name, (MOST_AT_FIRST, now))
+        left = min(MOST_AT_FIRST, left + (now - at) * MOST_A_SECOND)
+        self._rates[name] = (left - 1 if left >= 1 else left, now)
+        if len(self._rates) > MOST_KNOWN:
+            del self._rates[next(iter(self._rates))]
+        return left >= 1
 
     def _has_room(self, holder: Holder) -> bool:
         together = sum(place.holder.rank <= holder.rank for place in self._occupied)
@@ -190,7 +211,8 @@ class Places:
 
 
 class ListeningSocket(socket.socket):
-    """Accepts connections that get a place; others are closed unread. It never waits: its caller polls it."""
+    """Accepts connections that get a place; others are closed unread. It never waits: its caller polls it, and in an event loop it rests after those.
+    Its descriptor is that of an epoll, which reports nothing meanwhile."""
 
     _arrived: ClassVar[dict[int, Place]] = {}
     """By descriptor: places of connections that have no protocol yet, also those whose handshake of TLS goes on or has failed."""
@@ -202,14 +224,29 @@ class ListeningSocket(socket.socket):
         self.places = Places(MOST_CONNECTIONS if most is None else most)
         self.path = path
         self._looked_at = 0
+        self._for_nothing_s = 0.0
+        self._polled = select.epoll()
+        self._polled.register(super().fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        return -1 if self._polled.closed else self._polled.fileno()
+
+    def held(self) -> socket.socket:
+        """Another socket of the same descriptor, which keeps its inode."""
+        return socket.socket(fileno=os.dup(super().fileno()))
+
+    def close(self) -> None:
+        self._polled.close()
+        super().close()
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Raises BlockingIOError if no client waits, and after each AT_ONCE connections, so that the process gets to its other work."""
         while self._looked_at < AT_ONCE:
+            begin = time.monotonic()
             try:
                 connected, address = super().accept()
             except OSError:
-                self._looked_at = 0
+                self._end_turn()
                 raise
             self._looked_at += 1
             place = self.places.take(connected, address)
@@ -217,8 +254,20 @@ class ListeningSocket(socket.socket):
                 self._arrived[connected.fileno()] = place
                 return connected, address
             connected.close()
-        self._looked_at = 0
+            self._for_nothing_s += time.monotonic() - begin
+        self._end_turn()
         raise BlockingIOError
+
+    def _end_turn(self) -> None:
+        rest_s, self._looked_at, self._for_nothing_s = REST * self._for_nothing_s, 0, 0.0
+        if rest_s:
+            with contextlib.suppress(RuntimeError):  # another caller polls as seldom as it likes
+                asyncio.get_running_loop().call_later(rest_s, self._poll, select.EPOLLIN)
+                self._poll(0)
+
+    def _poll(self, events: int) -> None:
+        if not self._polled.closed:
+            self._polled.modify(super().fileno(), events)
 
 
 def place_of(descriptor: int) -> Place:

@@ -331,7 +331,7 @@ def unix_socket(path: Path, mode: int = 0o600) -> Iterator[ListeningSocket]:
     ):
         own = _identity(directory.place / path.name)
         # a server closes the socket, and another file may have its number then
-        stack.enter_context(socket.socket(fileno=os.dup(listening.fileno())))
+        stack.enter_context(listening.held())
         try:
             yield listening
         finally:

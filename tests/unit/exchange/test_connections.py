@@ -1,16 +1,29 @@
 """Who holds many connections of a listening socket keeps nobody else out, and least of all its owner."""
 
+import asyncio
 import os
+import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
 from windtunnel.exchange import connections, http_server
 from windtunnel.exchange.address import Address
-from windtunnel.exchange.connections import AT_ONCE, Client, Holder, Place, Places, Rank, holder_of
+from windtunnel.exchange.connections import (
+    AT_ONCE,
+    MOST_A_SECOND,
+    MOST_AT_FIRST,
+    Client,
+    Holder,
+    Place,
+    Places,
+    Rank,
+    holder_of,
+)
 
 OTHER = 61_873
 
@@ -151,3 +164,57 @@ def test_one_turn_looks_at_a_few_connections_also_if_none_of_them_has_a_place():
                 listening.accept()
             assert len(looked_at) == turns
         assert [each.recv(1) for each in held] == [b""] * len(held)
+
+
+def test_whoever_is_neither_known_nor_the_owner_has_a_rate(shared, monkeypatch):
+    """Each of their connections may be a refusal, which takes the daemon a millisecond before all tenants."""
+    now = [0.0]
+    monkeypatch.setattr(connections.time, "monotonic", lambda: now[0])
+
+    def times(name: str, rank: Rank = Rank.OTHER) -> int:
+        taken = 0
+        for _ in range(MOST_AT_FIRST + 8):
+            with ExitStack() as stack:
+                brief = Shared(stack, 16)
+                brief.places = shared.places
+                taken += brief.take(name, rank) is not None
+        return taken
+
+    assert (times("a"), times("b")) == (MOST_AT_FIRST, MOST_AT_FIRST)
+    assert times("a") == 0
+    now[0] += 1.0
+    assert times("a") == MOST_A_SECOND
+    assert times("me", Rank.OWN) == times("c", Rank.KNOWN) == MOST_AT_FIRST + 8
+    shared.places.know(Holder("a", Rank.OTHER))
+    assert times("a") == MOST_AT_FIRST + 8
+
+
+def is_reported(listening: socket.socket) -> bool:
+    watch = select.poll()
+    watch.register(listening.fileno(), select.POLLIN)
+    return bool(watch.poll(0))
+
+
+def test_an_event_loop_rests_after_connections_that_are_closed_unread(monkeypatch):
+    """They would take all of its time, which may be real-time."""
+    then: list[Callable[[], object]] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "call_later", lambda rest_s, *call: then.append(partial(*call)) if rest_s else None)
+        with http_server.tcp_socket(Address("127.0.0.1", 0)) as listening, ExitStack() as clients:
+            listening.places.take = lambda *_: None
+            first = clients.enter_context(socket.create_connection(listening.getsockname()))
+            assert is_reported(listening)
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+            second = clients.enter_context(socket.create_connection(listening.getsockname()))
+            assert first.recv(1) == b"" and not is_reported(listening)
+            then.pop()()
+            assert is_reported(listening)
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+            assert second.recv(1) == b""
+        then.pop()()  # it is closed meanwhile
+
+    asyncio.run(main())
