@@ -1,6 +1,7 @@
 """The HTTP API: what it grants, changes, shows and describes."""
 
 import json
+import os
 from functools import cache
 
 import pytest
@@ -75,6 +76,12 @@ def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing(daemon, pools):
     assert "kv2: a weight of 257 is not between 1 and 256" in bad.json()["error"]
     assert pools.weights() == {"kv1": 64, "kv2": 64}
     assert len(pools.carrier.carried) == carried
+
+
+def test_a_refusal_that_names_a_cgroup_of_any_bytes_has_words(daemon, pools):
+    pools.carrier.refuses = os.fsdecode(b"its cgroup /a\xff could not be left")
+    response = daemon.ask("PATCH", "/v1/tenants/kv1", {"weight": 200})
+    assert (response.status_code, r"/a\xff could not" in response.json()["error"]) == (409, True)
 
 
 def test_what_the_system_refuses_is_taken_back(daemon, pools):

@@ -36,7 +36,7 @@ from windtunnel_sharing.daemon.bodies import (
     TenantView,
 )
 from windtunnel_sharing.daemon.core import Core
-from windtunnel_sharing.daemon.events import Event, Events
+from windtunnel_sharing.daemon.events import Event, Events, shown
 from windtunnel_sharing.daemon.keys import Autoscale, BadValue, TenantKeys
 from windtunnel_sharing.daemon.metrics import Metrics
 
@@ -268,7 +268,7 @@ def _change(core: Core, name: str, fields: Fields) -> Change:
 
 
 async def _refuse(_: Request, error: Exception) -> JSONResponse:
-    body = {"error": getattr(error, "message", str(error)), "remedy": getattr(error, "remedy", None)}
+    body = {"error": shown(getattr(error, "message", str(error))), "remedy": shown(getattr(error, "remedy", None))}
     return JSONResponse(body, 404 if isinstance(error, Unknown) else 422 if isinstance(error, BadValue) else 409)
 
 

@@ -21,7 +21,7 @@ MOST_WATCHERS, MOST_OF_ONE = 32, 8
 Event = dict[str, Any]
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """Names of processes and cgroups may be of any bytes, and JSON has none that are not UTF-8."""
     if not isinstance(value, str):
         return value
@@ -42,7 +42,7 @@ class Events:
         """One event. `what` is its kind; None facts are left out."""
         self.last += 1
         event = {"id": self.last, "at": time.time(), "event": what}
-        event |= {key: _shown(value) for key, value in facts.items() if value is not None}
+        event |= {key: shown(value) for key, value in facts.items() if value is not None}
         self._kept.setdefault(what, deque(maxlen=KEPT)).append(event)
         for queue in list(self._watchers):
             if queue.full():
