@@ -31,15 +31,17 @@ WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
 PATIENCE_S = 5.0
 LATEST_S = 3.5
 """When a command that has to import itself, and its run, are about to end."""
+NEVER_ENDS_S = 60
+"""A run that lasts so long is killed before its end, however late a busy host lets us."""
 HOLD_S = 1.0
 """How long an end of a memif that has lost its parent holds its port: orphan_hold_ns of the engine."""
-LONG = (
-    f"warmup={int(WARMUP_S * 1000)}ms",
-    f"duration={int(DURATION_S * 1000)}ms",
-    f"window={int(WINDOW_S * 1000)}ms",
-    "drain=200ms",
-)
 REASONS = ("peer lost: ", "engine died: SIGSEGV after peer loss")
+
+
+def lasting(duration_s: float) -> list[str]:
+    """The changes of a shipped scenario with which it takes so long, and its windows are short."""
+    seconds = {"warmup": WARMUP_S, "duration": duration_s, "window": WINDOW_S, "drain": 0.2}
+    return [word for key, value in seconds.items() for word in ("--set", f"{key}={round(value * 1000)}ms")]
 
 
 @dataclass
@@ -64,10 +66,10 @@ class Aloft:
 
 
 @contextmanager
-def aloft(out: Path, scenario: str, until) -> Iterator[Aloft]:
+def aloft(out: Path, scenario: str, until, duration_s: float = DURATION_S) -> Iterator[Aloft]:
     """Runs a shipped scenario; enters once `until` is true of its record, and leaves no process behind."""
     words = ["run", str(SHIPPED / scenario), "--quiet", "--no-report", "--out", str(out)]
-    words += [word for change in LONG for word in ("--set", change)]
+    words += lasting(duration_s)
     parent = forked.Command(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     spec = None
     try:
@@ -120,7 +122,7 @@ def test_killed_engine(tmp_path, victim, trial):
     seed = random.SystemRandom().randrange(1 << 32)
     after_s = random.Random(seed).uniform(0, WARMUP_S + DURATION_S - 3 * WINDOW_S)
     print(f"seed {seed}: the {victim} is killed {after_s:.3f} s after both were ready")
-    with aloft(tmp_path / "run", "two-processes.toml", all_ready) as spec:
+    with aloft(tmp_path / "run", "two-processes.toml", all_ready, NEVER_ENDS_S) as spec:
         threading.Event().wait(after_s)
         os.kill(spec.engines[victim], signal.SIGKILL)
         assert gone(spec.engines[survivor]), "the survivor still runs 5 s later"
@@ -224,7 +226,7 @@ def test_whatever_is_killed_of_a_run_the_next_command_leaves_nothing(tmp_path, o
         where = f"seed {seed}, round {number}"
         scenario = SHIPPED / ("two-processes.toml", "echo.toml")[number % 2]
         words = [*COMMAND, "run", str(scenario), "--out", str(tmp_path / str(number))]
-        words += [word for change in LONG for word in ("--set", change)]
+        words += lasting(DURATION_S)
         command = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         threading.Event().wait(draw.uniform(0, LATEST_S))
         alive = processes_of(runtime)
