@@ -89,6 +89,23 @@ def test_more_workers_than_cores_share_them_with_workers_of_other_pairs(tmp_path
     assert "no core is left to the main thread: it preempts workers" in cpu_map.reasons
 
 
+def test_a_core_on_which_a_worker_runs_is_not_marked_as_left_to_the_main_thread(tmp_path):
+    view = recorded_view("two-sockets")
+    worker, sibling = view.topology.cores[house_core(view.topology, view.cpus)]
+    spec = finished(tmp_path, SCENARIOS["echo"] | {"server": {"cores": [worker]}}, host=view)
+    (cpu_map,) = spec.maps
+    marks = "".join(row.marks for row in cpu_map.rows)
+    assert "S" in marks and "M" not in marks
+    assert "no core is left to the main thread: it preempts workers" in cpu_map.reasons
+    assert sibling in view.cpus, "it has a thread that could have been marked"
+
+
+def test_nothing_is_said_of_physical_cores_if_one_thread_of_each_is_allowed(tmp_path):
+    one_of_each, both = (recorded_view("two-sockets", allowed=cpus) for cpus in ([5, 7, 9, 11], [5, 133, 7, 135]))
+    reasons = [" ".join(finished(tmp_path, pairs(1), host=view).maps[0].reasons) for view in (one_of_each, both)]
+    assert ["physical core" in text for text in reasons] == [False, True]
+
+
 def test_the_workers_of_a_nic_are_on_its_node(tmp_path):
     nics = {"0000:17:00.0": 0, "0000:98:00.0": 1}
     scenario = pairs(2) | {"wire": {"kind": "pci"}}
