@@ -135,6 +135,15 @@ def test_what_nobody_measured_frees_no_number(about, steps, ledgers):
     assert row.freed_cycles is row.freed_share is None
 
 
+def test_what_no_timed_call_has_copied_has_no_share():
+    untimed = [step("copy", 0, 0), step("poll", 0, 0)]
+    shares = [
+        rows([finished([part(**about)], untimed)])[0].share
+        for about in ({}, {"copies": 0, "by_cpu": {"small": 4}}, {"copies": 0, "uncopied": 9})
+    ]
+    assert shares == [None, None, 0]
+
+
 def test_a_copier_that_copies_at_once_has_no_time_of_a_copy():
     plan = copying_plan(engine="cpu")
     parts = [part(completion=None, sizes=None)]
@@ -144,8 +153,7 @@ def test_a_copier_that_copies_at_once_has_no_time_of_a_copy():
 
 def test_without_a_result_or_cycles_nothing_is_made_up():
     [row] = rows([finished([part()])], ledgers=())
-    assert row.kind is row.device is row.submit_cycles is row.poll_cycles is None
-    assert row.share == 0
+    assert row.kind is row.device is row.submit_cycles is row.poll_cycles is row.share is row.most_gain is None
     assert rows([]) == []
 
 

@@ -41,6 +41,7 @@ class CopyRow:
     copies_by_cpu: int
     gbps: float | None
     share: float | None
+    """None: no call that copied was timed."""
     most_gain: float | None
     submit_cycles: float | None
     poll_cycles: float | None
@@ -86,7 +87,9 @@ def _row(
     completion = merge(part.completion for part in members)
     tick_ns = 1e9 / hello.tsc_hz
     p50, p99 = (None if (ticks := percentile(completion, p)) is None else round(ticks * tick_ns) for p in (50, 99))
-    share = ratio(sum(step.cycles for step in steps), timed) if marked else None
+    copied = sum(part.copies for part in members) + sum(by_cpu.values())
+    is_timed = any(step.packets for step in steps)  # not if each call was above `interrupted_above`
+    share = ratio(sum(step.cycles for step in steps), timed) if marked and (is_timed or not copied) else None
     submit_cycles, poll_cycles = _cycles(steps, SUBMIT), _cycles(steps, POLL)
     freed = _freed(members, ledgers, submit_cycles, poll_cycles)
     return CopyRow(
