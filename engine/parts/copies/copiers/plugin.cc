@@ -39,24 +39,14 @@ bool is_within(plugin &p, uint32_t given, uint32_t most, const char *rule) {
     return false;
 }
 
-uint32_t take(plugin &p, const copy_piece *pieces, uint32_t count, uint32_t taken_if_broken) {
-    if (unlikely(p.broken != nullptr)) return 0;
-    const uint32_t taken = p.table->submit(p.state, pieces, count);
-    return is_within(p, taken, count, "`submit` took more copies than there were") ? taken : taken_if_broken;
-}
-
-// Nobody knows which copies a copier runs that took too many: none of these ends.
+// If a copier takes too many, nobody knows which of its copies run: none of these ends. What copies in the
+// call runs none: the CPU copies all of it again.
 uint32_t submit(void *state, const copy_piece *pieces, uint32_t count) {
     plugin &p = *static_cast<plugin *>(state);
-    const uint32_t taken = take(p, pieces, count, count);
-    p.running += taken;
-    return taken;
-}
-
-// What a copier says that copies in the call cannot be right: the CPU copies all of it again.
-uint32_t submit_at_once(void *state, const copy_piece *pieces, uint32_t count) {
-    plugin &p = *static_cast<plugin *>(state);
-    const uint32_t taken = take(p, pieces, count, 0);
+    if (unlikely(p.broken != nullptr)) return 0;
+    uint32_t taken = p.table->submit(p.state, pieces, count);
+    if (!is_within(p, taken, count, "`submit` took more copies than there were"))
+        taken = p.table->completed ? count : 0;
     p.running += taken;
     return taken;
 }
@@ -133,7 +123,7 @@ copier_table load_copier(const std::string &path) {
 copy_channel open_plugin(const std::string &path, copier_table table, const copier_end &end) {
     void *const state = open_state(path, *table, end);
     const bool at_once = table->completed == nullptr;
-    copy_channel c{.submit = at_once ? submit_at_once : submit,
+    copy_channel c{.submit = submit,
                    .completed = at_once ? completed_at_once : completed,
                    .close = close,
                    .breach = breach};
