@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from windtunnel.measure.study.record import StudyRecord
-from windtunnel.measure.study.study import Study
-from windtunnel.parts.tables.marks import marks as tables_marks
-from windtunnel.results.charts.marks import Mark
+from windtunnel.parts.tables.marks import marks
+
+__all__ = ["marks", "sentences"]
 
 
 def sentences(record: StudyRecord) -> Iterator[str]:
@@ -16,8 +16,3 @@ def sentences(record: StudyRecord) -> Iterator[str]:
     probe = (record.host.get("counters") or {}).get("cache-misses") or {}
     reason = "not measured" if probe.get("works") else f"not available: {probe.get('reason') or 'not known here'}"
     yield f"misses of the last-level cache, and loads blocked by failed store forwarding: {reason}"
-
-
-def marks(study: Study) -> Iterator[Mark]:
-    """For the plots of a study of tables: the size that fills the L3, and L(1)."""
-    yield from tables_marks(study)
