@@ -101,7 +101,7 @@ class Peer:
         raise AssertionError(f"testpmd does not say {pattern!r}: {self._log.read_text()}")
 
     def wait_until_sent(self, packets: int) -> None:
-        """So many since its port is there: how soon depends on what else the host has to do."""
+        """Wait until its port has sent `packets` in all: how soon it has depends on what else the host does."""
         for asked in range(1, 500):
             self.do("show port stats 0")
             if int(self.wait_for(r"NIC statistics for port 0[\s\S]*?TX-packets: (\d+)", asked)[-1]) >= packets:
