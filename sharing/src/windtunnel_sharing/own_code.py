@@ -12,7 +12,7 @@ import site
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -61,9 +61,8 @@ def places() -> Iterator[Path]:
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
         entries.append(Path(site.getusersitepackages()))
     packages = [Path(package.__path__[0]) for package in (windtunnel, windtunnel_sharing)]
-    elsewhere = {
-        place for place in imported_from_elsewhere() if not any(place.is_relative_to(entry) for entry in entries)
-    }
+    below = tuple(f"{entry}/" for entry in entries)
+    elsewhere = {place for place in imported_from_elsewhere() if not f"{place}/".startswith(below)}
     imported = [*packages, *entries, *elsewhere]
     yield from imported
     yield from map(Path, (sys.executable, sys.prefix, sys.base_prefix))
@@ -86,7 +85,7 @@ def places() -> Iterator[Path]:
     programs = [*engines, *(path for engine in engines for path in beside(engine, SLICER))]
     with suppress(UserError):
         programs.append(find_native(SLICER))
-    for program in programs:  # those that are not there, too: somebody may make them
+    for program in dict.fromkeys(programs):  # those that are not there, too: somebody may make them
         yield program
         yield from libraries(program)
 
@@ -134,7 +133,7 @@ def _listed(directory: Path) -> list[Path]:
     return []
 
 
-def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
+def _questionable(directories: Iterable[Path]) -> Iterator[Path]:
     """What is to be looked at of all that these hold at any depth: links, and what is not root's alone. Raises UserError if that is not
     known. find(1), the system's own, looks at a hundred thousand files in the time that Python takes for ten thousand."""
     not_roots_alone = [
@@ -151,7 +150,7 @@ def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
     find = shutil.which("find", path=SYSTEM_PATH) or "/usr/bin/find"
     try:
         listing = subprocess.run(
-            [find, "-H", *map(str, filter(Path.exists, directories)), "-ignore_readdir_race", *not_roots_alone],
+            [find, *_outermost(filter(Path.exists, directories)), "-ignore_readdir_race", *not_roots_alone],
             capture_output=True,
             check=False,
             env={"PATH": SYSTEM_PATH, "LC_ALL": "C"},
@@ -161,6 +160,12 @@ def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
     if listing.returncode != 0:
         raise UserError(f"find: {os.fsdecode(listing.stderr).strip()}", remedy="see why root cannot read that")
     return map(Path, map(os.fsdecode, listing.stdout.split(b"\0")[:-1]))
+
+
+def _outermost(directories: Iterable[Path]) -> list[Path]:
+    """Where links lead; without those that lie in another one, in which find(1) comes to them anyway."""
+    resolved = {path.resolve() for path in directories}
+    return [path for path in resolved if resolved.isdisjoint(path.parents)]
 
 
 def _lines(file: Path) -> list[str]:
