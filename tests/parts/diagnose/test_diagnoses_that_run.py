@@ -32,14 +32,16 @@ def test_the_servers_worker_is_named_and_its_ledger_closes(tmp_path):
     found = diagnose(run)
     work = {ledger.worker: sum(ledger.work.values()) for ledger in found.ledgers}
     assert max(work, key=work.__getitem__) == servers_worker(run)
-    if found.causes[0].code != "host-time":
-        assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
-        assert (found.limit.stage, found.causes[0].code) == ("server app_rx", "handler")
     for ledger in found.ledgers:
         parts = (
             sum(ledger.work.values()) + ledger.stall + ledger.idle + ledger.interrupted + ledger.traffic + ledger.clock
         )
         assert parts + ledger.rest.mean == pytest.approx(ledger.window_ns)
+    if found.limit.kind == "unknown":  # of the calls of the sample none had the CPU for itself
+        pytest.skip(f"the host took the CPUs: {found.limit.words}")
+    if found.causes[0].code != "host-time":
+        assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
+        assert (found.limit.stage, found.causes[0].code) == ("server app_rx", "handler")
 
 
 @pytest.mark.alone
