@@ -114,12 +114,14 @@ def _default(option: "HandlerOption", text: str) -> str:
 def _example(handlers: "list[Handler]", plugin: Path | None) -> str:
     """How a scenario names the first of them that has an option with a default, or else the first. A plug-in is named by its
     file: a path that is absolute, or relative to the scenario."""
+    from windtunnel.exchange.toml_text import value_text
+
     named = [(h, o) for h in handlers for o in h.options if o.default]
     handler, option = named[0] if named else (handlers[0], None)
     key = "handler" if handler.kind == "message" else "packet_handler"
-    named_by = plugin.absolute() if plugin else handler.name
+    named_by = value_text(str(plugin.absolute()) if plugin else handler.name)
     if option is None:
-        return f'{key} = "{named_by}"'
+        return f"{key} = {named_by}"
     value = _default(option, option.default or "")
-    value = value if option.type == "count" else f'"{value}"'
-    return f'{key} = "{named_by}"  options = {{ {option.name} = {value} }}'
+    value = value if option.type == "count" else value_text(value)
+    return f"{key} = {named_by}  options = {{ {option.name} = {value} }}"

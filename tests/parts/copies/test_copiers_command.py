@@ -1,6 +1,8 @@
 """windtunnel copiers: the list of the engine, in words and as JSON."""
 
 import json
+import re
+import tomllib
 
 import pytest
 from scenario_tools import engine
@@ -56,13 +58,15 @@ def test_profiles_of_engines_are_listed_and_printed(listing):
 
 
 def test_one_of_the_users_own_is_shown_by_its_path(listing, tmp_path):
-    file = tmp_path / "own.so"
+    file = tmp_path / 'my "own".so'
     file.touch()
     binary = tmp_path / "asked"
     binary.write_text(f"#!/bin/sh\n[ \"$*\" = '--copiers --plugin {file}' ] && echo '{json.dumps(LISTED)}'\n")
     binary.chmod(0o755)
     text = shown(binary, "--plugin", str(file))
-    assert f'engine = "{file}"' in text.replace("\n", "") and "device (text" in text and "dsa-spr" not in text
+    [line] = re.findall("in a scenario:  (.*)", text)
+    assert tomllib.loads(line.replace("] ", "]\n"))["workload"]["copies"] == {"engine": str(file)}
+    assert "device (text" in text and "dsa-spr" not in text
     for arguments, words in (
         (["dsa-spr", "--plugin", str(file)], "exclude each other"),
         (["--plugin", str(tmp_path / "gone.so")], "gone.so: no such file"),

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import forked
@@ -218,6 +219,16 @@ def test_handlers_of_an_invalid_plugin(typed, tmp_path):
     assert done.stderr == (
         f"error: handler {tmp_path}/libmine.so cannot be loaded: file too short\nremedy: build it again\n"
     )
+
+
+def test_the_handler_of_a_plugin_is_named_as_toml_has_it(typed, tmp_path):
+    plugin = tmp_path / 'my "own".so'
+    plugin.write_text("whole")
+    [line] = re.findall("in a scenario:  (.*)", typed("handlers", "--plugin", plugin.name).stdout)
+    assert tomllib.loads(line.replace("  options", "\noptions")) == {
+        "handler": str(plugin),
+        "options": {"state": "4MiB"},
+    }
 
 
 def test_version(typed):

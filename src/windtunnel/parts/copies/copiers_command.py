@@ -65,6 +65,7 @@ def copiers(
 
 def _document(copiers: "list[Copier]", plugin: Path | None) -> "Document":
     from windtunnel.cli.handlers import takes
+    from windtunnel.exchange.toml_text import value_text
     from windtunnel.results.catalogue import Entry, Option, catalogue
     from windtunnel.results.document import Document, Section, Sentence
 
@@ -77,8 +78,8 @@ def _document(copiers: "list[Copier]", plugin: Path | None) -> "Document":
         )
         for copier in copiers
     ]
-    named_by = plugin.absolute() if plugin else "dma"
-    example = Sentence(f'in a scenario:  [workload.copies] engine = "{named_by}"', unwrapped=True)
+    named_by = value_text(str(plugin.absolute()) if plugin else "dma")
+    example = Sentence(f"in a scenario:  [workload.copies] engine = {named_by}", unwrapped=True)
     profiles = [] if plugin else [Section("Profiles", [_profiles()])]
     return Document(
         kind="copiers",
