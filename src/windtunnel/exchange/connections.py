@@ -2,8 +2,8 @@
 from the kernel before it takes a place.
 
 The owner of the process and root always get a place. So does a known client, which has shown a token or is expected. Each user of this host
-and each address of another host has a bound. If no place is free, the client with the most connections loses the one for which the process
-has waited the longest.
+and each address of another host has a bound, and a rate at which it may connect and ask. If no place is free, the client with the most
+connections loses the one for which the process has waited the longest.
 """
 
 import asyncio
@@ -31,12 +31,16 @@ BACKLOG = 512
 """Connections that the kernel keeps until then. A client that finds the queue full has to try again, the owner too."""
 PATIENCE_S = 1.0
 """A connection that makes room for an equal one is at least this old: a client that reconnects in a loop would otherwise evict all the time."""
-MOST_AT_FIRST, MOST_A_SECOND = 64, 16
-"""Connections of one name that is neither known nor the owner's: at once, and from then on. Each may be one refusal, which takes a millisecond."""
+MOST_AT_FIRST = 64
+"""Connections of one name that is not the owner's, and requests: at once. From then on they have a rate."""
+MOST_A_SECOND, MOST_OF_KNOWN_A_SECOND, MOST_REQUESTS_A_SECOND = 16, 100, 100
+"""Connections of one name that is not known, of one that is, and requests of either. Each takes a third of a millisecond or more, a refusal too."""
 REST = 4
 """Times as long as connections without a place took, until the next one is looked at: they are closed unread, and the process may be real-time."""
 MOST_KNOWN = 64
 """Names that are kept as known: the ones that showed a token last."""
+MOST_NAMES = 1024
+"""Names whose rates are kept: the ones that came last."""
 LOOPBACK = "loopback"
 """Name of all clients on this host that the kernel does not know: they can choose any number of addresses."""
 
@@ -119,9 +123,32 @@ class Place:
         """Marks the client as known, because it has shown a token."""
         self.holder = self._places.know(self.holder)
 
+    def delay_s(self) -> float:
+        """Counts a request, and returns for how many seconds it is to wait: those of one holder have a rate, unless it is the owner."""
+        return self._places.delay_s(self.holder)
+
     def _shut_down(self) -> None:
         with contextlib.suppress(OSError):
             self._connected.shutdown(socket.SHUT_RDWR)  # the reader gets the end of the stream, and closes it
+
+
+class _Buckets:
+    """Token buckets, one for each name: MOST_AT_FIRST tokens at first, and so many more a second."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[Hashable, tuple[float, float]] = {}
+        """The latest last: the tokens, and when there were so many, by the monotonic clock. Below 0: they are owed."""
+
+    def take(self, name: Hashable, a_second: float, on_credit: bool = False) -> float:
+        """Takes a token, if there is one or `on_credit`. Returns the seconds until it is there, 0 if it is."""
+        now = time.monotonic()
+        left, at = self._buckets.pop(name, (MOST_AT_FIRST, now))
+        left = min(MOST_AT_FIRST, left + (now - at) * a_second)
+        wait_s = max(0.0, (1 - left) / a_second)
+        self._buckets[name] = (left if wait_s and not on_credit else left - 1, now)
+        if len(self._buckets) > MOST_NAMES:
+            del self._buckets[next(iter(self._buckets))]
+        return wait_s
 
 
 class Places:
@@ -137,15 +164,14 @@ class Places:
         self._occupied: list[Place] = []
         self._known: dict[Hashable, None] = {}
         """The names that are known, the latest last."""
-        self._rates: dict[Hashable, tuple[float, float]] = {}
-        """Of other names, the latest last: the connections that each may make at once, and when that was so, by the monotonic clock."""
+        self._connections, self._requests = _Buckets(), _Buckets()
 
     def take(self, connected: socket.socket, address: Any) -> Place | None:
         """Takes a place for a connection; None: its holder gets none."""
         holder = self.holder_of(Client.from_socket(connected, address))
         if holder.rank < Rank.KNOWN and holder.name in self._known:
             holder = Holder(holder.name, Rank.KNOWN)
-        if holder.rank < Rank.KNOWN and not self._is_within_rate(holder.name):
+        if not self._may_connect(holder):
             return None
         self._occupied = [place for place in self._occupied if place.is_held]
         if not self._has_room(holder) and not self._make_room(holder):
@@ -163,14 +189,15 @@ class Places:
             del self._known[next(iter(self._known))]
         return Holder(holder.name, Rank.KNOWN)
 
-    def _is_within_rate(self, name: Hashable) -> bool:
-        now = time.monotonic()
-        left, at = self._rates.pop(name, (MOST_AT_FIRST, now))
-        left = min(MOST_AT_FIRST, left + (now - at) * MOST_A_SECOND)
-        self._rates[name] = (left - 1 if left >= 1 else left, now)
-        if len(self._rates) > MOST_KNOWN:
-            del self._rates[next(iter(self._rates))]
-        return left >= 1
+    def delay_s(self, holder: Holder) -> float:
+        """As `Place.delay_s`. A client waits for its response, so what its connections owe is as bounded as they are."""
+        return (
+            0.0 if holder.rank == Rank.OWN else self._requests.take(holder.name, MOST_REQUESTS_A_SECOND, on_credit=True)
+        )
+
+    def _may_connect(self, holder: Holder) -> bool:
+        a_second = MOST_OF_KNOWN_A_SECOND if holder.rank == Rank.KNOWN else MOST_A_SECOND
+        return holder.rank == Rank.OWN or not self._connections.take(holder.name, a_second)
 
     def _has_room(self, holder: Holder) -> bool:
         together = sum(place.holder.rank <= holder.rank for place in self._occupied)

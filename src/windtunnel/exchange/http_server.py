@@ -207,6 +207,9 @@ class Limits:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
+        place = _place_of(scope)
+        if place is not None and (delay_s := place.delay_s()):
+            await asyncio.sleep(delay_s)
         if (refusal := self._access(scope)) is not None:
             await _refuse(send, *refusal)
             return
@@ -217,7 +220,7 @@ class Limits:
         if body is None:
             await _refuse(send, 413, f"a body has at most {most} bytes, and {BODY_S:g} s")
             return
-        if (place := _place_of(scope)) is not None:
+        if place is not None:
             place.has_been_granted = True
         await self._app(scope, _again(body, receive), send)
 

@@ -17,6 +17,8 @@ from windtunnel.exchange.connections import (
     AT_ONCE,
     MOST_A_SECOND,
     MOST_AT_FIRST,
+    MOST_OF_KNOWN_A_SECOND,
+    MOST_REQUESTS_A_SECOND,
     Client,
     Holder,
     Place,
@@ -166,8 +168,8 @@ def test_one_turn_looks_at_a_few_connections_also_if_none_of_them_has_a_place():
         assert [each.recv(1) for each in held] == [b""] * len(held)
 
 
-def test_whoever_is_neither_known_nor_the_owner_has_a_rate(shared, monkeypatch):
-    """Each of their connections may be a refusal, which takes the daemon a millisecond before all tenants."""
+def test_whoever_is_not_the_owner_connects_at_a_rate(shared, monkeypatch):
+    """Each connection may be a refusal, which takes the daemon a millisecond before all tenants."""
     now = [0.0]
     monkeypatch.setattr(connections.time, "monotonic", lambda: now[0])
 
@@ -184,9 +186,25 @@ def test_whoever_is_neither_known_nor_the_owner_has_a_rate(shared, monkeypatch):
     assert times("a") == 0
     now[0] += 1.0
     assert times("a") == MOST_A_SECOND
-    assert times("me", Rank.OWN) == times("c", Rank.KNOWN) == MOST_AT_FIRST + 8
+    assert times("me", Rank.OWN) == MOST_AT_FIRST + 8 and times("c", Rank.KNOWN) == MOST_AT_FIRST
     shared.places.know(Holder("a", Rank.OTHER))
-    assert times("a") == MOST_AT_FIRST + 8
+    now[0] += 0.5
+    assert times("a") == times("c", Rank.KNOWN) == MOST_OF_KNOWN_A_SECOND // 2
+
+
+def test_whoever_is_not_the_owner_asks_at_a_rate_over_all_connections(shared, monkeypatch):
+    """Requests wait for their turn: no holder's are refused, and each waits for those alone that its own connections have sent."""
+    now = [0.0]
+    monkeypatch.setattr(connections.time, "monotonic", lambda: now[0])
+    one, two, other, owner = map(shared.take, ("a", "a", "b", "me"), (Rank.OTHER, Rank.KNOWN, Rank.KNOWN, Rank.OWN))
+    for place in (one, two) * (MOST_AT_FIRST // 2):
+        assert place.delay_s() == 0
+    assert [round(place.delay_s() * MOST_REQUESTS_A_SECOND) for place in (one, two, one)] == [1, 2, 3]
+    assert other.delay_s() == 0
+    assert {owner.delay_s() for _ in range(MOST_AT_FIRST * 2)} == {0}
+    now[0] += 1.0
+    assert {two.delay_s() for _ in range(MOST_AT_FIRST)} == {0}
+    assert two.delay_s() == pytest.approx(1 / MOST_REQUESTS_A_SECOND)
 
 
 def is_reported(listening: socket.socket) -> bool:

@@ -203,6 +203,35 @@ def test_no_head_is_taken_apart_that_has_too_many_lines(monkeypatch):
         parser.next_event()
 
 
+def test_a_request_waits_for_its_turn_before_it_is_looked_at(monkeypatch):
+    done = []
+
+    class Later(connections.Place):
+        def delay_s(self):
+            return 7.0
+
+    async def sleep(delay_s):
+        done.append(delay_s)
+
+    def refuse(scope):
+        done.append("looked at")
+        return 403, "no"
+
+    async def run():
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            place = Later(ours, connections.Holder("a", connections.Rank.KNOWN), connections.Places(1))
+            scope = {"type": "http", "headers": [], "state": {http_server.PLACE: place}}
+            await Limits(page, refuse)(scope, None, send)
+
+    async def send(message):
+        done.append(message["type"])
+
+    monkeypatch.setattr(http_server.asyncio, "sleep", sleep)
+    asyncio.run(run())
+    assert done == [7.0, "looked at", "http.response.start", "http.response.body"]
+
+
 def test_who_asks_again_before_the_response_gets_that_one_and_the_end():
     assert statuses_in(asyncio.run(said_to(GET * 1000))) == [200]
 
