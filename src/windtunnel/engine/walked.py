@@ -8,6 +8,8 @@ import pwd
 import stat
 from pathlib import Path, PurePath
 
+from windtunnel import proc
+
 MOST_LINKS = 40
 """On the way, as of the kernel's (MAXSYMLINKS)."""
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -16,13 +18,19 @@ _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
     """A descriptor (O_PATH) of what is there; a link that is the last part is followed if `follow`. Adds to `passed` what was passed: directories,
     links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
-    place. Raises OSError, with what was passed until then."""
+    place. Raises OSError, with what was passed until then, and before it asks a file system that another user serves."""
     here, links = os.open("/", _STEP), 0
     passed.append(_status(here))
+    mount = _mount_of(here)
     left = list(reversed(path.absolute().parts[1:]))
     try:
         while left:
             there = os.open(left.pop(), _STEP, dir_fd=here)
+            try:
+                mount = _enter(there, mount)
+            except OSError:
+                os.close(there)
+                raise
             passed.append(_status(there))
             if not ((left or follow) and stat.S_ISLNK(passed[-1].st_mode)):
                 here, there = there, here
@@ -40,6 +48,27 @@ def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
         os.close(here)
         raise
     return here
+
+
+def _mount_of(there: int) -> int:
+    """The number of the mount that a descriptor is on, for which no file system is asked."""
+    return int(proc.value(proc.text(f"/proc/self/fdinfo/{there}"), "mnt_id") or -1)
+
+
+def _enter(there: int, mount: int) -> int:
+    """The mount of a descriptor that was opened from another one on `mount`. Raises PermissionError for one of FUSE that another user than root
+    serves: whatever it is asked, it may never answer, and who asks waits in the kernel. Source: fuse_show_options of Linux."""
+    entered = _mount_of(there)
+    if entered == mount:
+        return mount
+    for line in proc.lines(proc.text("/proc/self/mountinfo")):
+        if int(line.partition(" ")[0]) != entered:
+            continue
+        kind, _source, options = line.partition(" - ")[2].split(" ", 2)
+        server = next((int(option[8:]) for option in options.split(",") if option.startswith("user_id=")), 0)
+        if kind.startswith("fuse") and server not in (0, os.geteuid()):
+            raise PermissionError(errno.EPERM, f"on a file system that a process of user {server} serves")
+    return entered
 
 
 def _status(there: int) -> os.stat_result:

@@ -3,6 +3,8 @@
 import grp
 import os
 import pwd
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,34 @@ def test_what_was_passed_is_told_although_the_end_is_not_there(tmp_path):
         passed.clear()
         os.close(walked.walk(tmp_path / "link", passed, follow))
         assert passed[-1].st_ino == (tmp_path / last).lstat().st_ino
+
+
+FUSE = """
+import ctypes, os, sys
+from pathlib import Path
+from windtunnel.engine.walked import walk
+directory, user = Path(sys.argv[1]), int(sys.argv[2])
+opened = os.open("/dev/fuse", os.O_RDWR)  # nobody reads it: who asks waits for ever
+options = f"fd={opened},rootmode=40000,user_id={user},group_id={user},allow_other"
+done = ctypes.CDLL(None, use_errno=True).mount(b"user_id=0", bytes(directory), b"fuse.user_id=0", 0, options.encode())
+assert done == 0, os.strerror(ctypes.get_errno())
+passed = []
+try:
+    walk(directory / "pid", passed)
+except OSError as error:
+    print(len(passed), error.strerror)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ME != 0 or not os.access("/dev/fuse", os.W_OK), reason="needs root and /dev/fuse")
+def test_no_file_system_is_asked_that_another_user_serves(tmp_path):
+    begun = subprocess.run(
+        ["unshare", "--mount", sys.executable, "-c", FUSE, tmp_path, f"{OTHER}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    passed = len(tmp_path.parts)
+    assert begun.stdout == f"{passed - 1} on a file system that a process of user {OTHER} serves\n"
