@@ -93,7 +93,7 @@ def _document(handlers: "list[Handler]", plugin: Path | None) -> "Document":
         for handler in handlers
     ]
     blocks = [Section("Handlers", [catalogue(("handler", "sees", "what it does, and its options"), entries)])]
-    for sections in part_functions("blocks", "handler_sections"):
+    for sections in part_functions("handler_blocks", "sections"):
         blocks += sections(handlers)
     example = Sentence(f"in a scenario:  {_example(handlers, plugin)}", unwrapped=True)
     return Document(kind="handlers", title="Handlers", blocks=[*blocks, Section("In a scenario", [example])])

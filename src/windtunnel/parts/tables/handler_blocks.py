@@ -1,4 +1,4 @@
-"""What pages say of tables: the kinds and keys that a scenario may name."""
+"""What the list of handlers says of tables: the kinds and keys that a scenario may name."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +8,7 @@ from windtunnel.parts.tables.pipeline import HANDLER, METHODS
 from windtunnel.results.document import Section, Sentence
 
 
-def handler_sections(handlers: Iterable[Handler]) -> Iterator[Section]:
+def sections(handlers: Iterable[Handler]) -> Iterator[Section]:
     """The kinds, methods and keys of the tables of `match_action`, if it is among these handlers."""
     if any(handler.name == HANDLER for handler in handlers):
         yield Section(f"Tables of {HANDLER}", [Sentence(line) for line in _kinds_and_keys()])
