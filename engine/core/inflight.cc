@@ -5,17 +5,22 @@
 
 namespace wt {
 
-inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uint32_t response_segments)
+inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uint32_t response_segments,
+                               uint32_t first)
     : slots(slot_count),
       free(name, std::bit_ceil(slot_count + 1)),
-      seen_words(response_segments > 1 ? (response_segments + 63) / 64 : 0) {
+      seen_words(response_segments > 1 ? (response_segments + 63) / 64 : 0),
+      first_generation(first) {
+    for (inflight_slot &slot : slots) slot.generation = first;
     seen.resize(size_t{slot_count} * seen_words);
     for (uint32_t i = 0; i < slot_count; i++) free.put(&i, 1);
 }
 
-// A response to an earlier generation: was that message lost, or has it had a response already?
-static response_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, uint32_t then) {
-    const uint32_t retired_since = ((now + 1) / 2) - ((then + 1) / 2) - (now & 1);
+// A response to another generation: was its message lost, has it had a response already, or was none sent?
+static response_outcome outcome_of_other(const inflight_table &t, const inflight_slot &slot, uint32_t now,
+                                         uint32_t then) {
+    if (now - then > now - t.first_generation) return response_outcome::bad_slot;
+    const uint32_t retired_since = (now - then - 1) / 2;
     if (retired_since >= 32) return response_outcome::late;
     return (slot.lost_history >> retired_since) & 1 ? response_outcome::late : response_outcome::duplicate;
 }
@@ -25,10 +30,7 @@ response_outcome inflight_response(inflight_table &t, const message_header &h, u
     if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return response_outcome::bad_slot;
     inflight_slot &slot = t.slots[h.slot];
     const uint32_t generation = slot.generation.load(std::memory_order_acquire);
-    if (h.generation != generation) {
-        const bool from_the_future = static_cast<int32_t>(h.generation - generation) > 0;
-        return from_the_future ? response_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
-    }
+    if (h.generation != generation) return outcome_of_other(t, slot, generation, h.generation);
     *out = &slot;
     if (h.segments > response_segments || h.segment >= h.segments) return response_outcome::bad_segment;
     if (h.segments == 1 && slot.arrived == 0) return response_outcome::complete;

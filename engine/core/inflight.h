@@ -4,6 +4,9 @@
 // app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the response or the timeout,
 // makes it even again and gives the slot back. At any time one of the two owns a slot, so they may run on
 // different workers.
+//
+// Where strangers can send to a client, the generations of its table begin at a number that nobody knows:
+// what they send is the response to a message that was never sent.
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -36,10 +39,12 @@ struct inflight_table {
     // a bit a segment of the response, seen_words words a slot; none where responses have one segment
     std::vector<uint64_t> seen;
     uint32_t seen_words;
+    uint32_t first_generation;  // of every slot, even
     // next slot to be looked at for its timeout: app_rx's, while app_tx reads what stands above
     alignas(RTE_CACHE_LINE_SIZE) uint32_t expiry_hand = 0;
 
-    inflight_table(const std::string &name, uint32_t slots, uint32_t response_segments);
+    inflight_table(const std::string &name, uint32_t slots, uint32_t response_segments,
+                   uint32_t first_generation);
 };
 
 enum class response_outcome : uint8_t {

@@ -3,6 +3,7 @@
 
 #include "core/frame_ipv6.h"
 #include "core/inflight.h"
+#include "core/unguessable.h"
 #include "parts/registry.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
@@ -10,6 +11,7 @@
 #include "stages/client_state.h"
 #include "stages/server_state.h"
 #include "stages/stages.h"
+#include "wires/wire.h"
 
 namespace wt {
 
@@ -73,6 +75,12 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
             std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
 }
 
+// Unguessable if the wire leads out of this process. On one that does not, equal seeds make equal frames.
+uint32_t first_generation(const port &p) {
+    constexpr uint32_t even_and_far_from_the_last = 0x7ffffffe;
+    return has(*p.wire, WT_WIRE_TOGETHER) ? 0 : unguessable() & even_and_far_from_the_last;
+}
+
 }  // namespace
 
 application::application() = default;
@@ -84,8 +92,10 @@ uint32_t messages_at_once(const application &a, bool sizes_vary) {
 
 void open_sending(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w,
                   uint32_t at_once) {
+    const port &p = f.ports[static_cast<size_t>(&e - f.plan.endpoints.data())];
     a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index),
-                                                  largest_inflight(f.plan, e, a.index), a.response.segments);
+                                                  largest_inflight(f.plan, e, a.index), a.response.segments,
+                                                  first_generation(p));
     auto &s = *(a.sending = std::make_unique<client_sending>());
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);

@@ -1,8 +1,7 @@
 #include "run/peer_session.h"
 
-#include <random>
-
 #include "core/refusal.h"
+#include "core/unguessable.h"
 
 namespace wt {
 
@@ -25,13 +24,6 @@ constexpr uint64_t announcement_ns = 20'000 * ms;
 constexpr const char *one_release = "use one release of Windtunnel on both hosts";
 constexpr const char *one_file = "run the same file with the same --set on both hosts";
 
-uint64_t random_token() {
-    std::random_device device;
-    uint64_t token = 0;
-    while (token == 0) token = uint64_t{device()} << 32 | device();
-    return token;
-}
-
 std::string in_seconds(uint64_t ns) {
     char text[32];
     std::snprintf(text, sizeof text, "%g s", static_cast<double>(ns) / 1e9);
@@ -53,8 +45,8 @@ std::unique_ptr<handshake> open_handshake(const plan &p) {
              .state = session_state::none,
              .status = session_status::none,
              .engine = engine_text_of(WT_VERSION),
-             .client = is_server ? 0 : random_token(),
-             .server = is_server ? random_token() : 0,
+             .client = is_server ? 0 : unguessable() | 1,
+             .server = is_server ? unguessable() | 1 : 0,
              .plan = plan_digest_of(p.hash)};
     return g;
 }

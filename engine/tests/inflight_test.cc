@@ -38,8 +38,11 @@ response_outcome response(inflight_table &t, const message_header &h, uint32_t s
     return o;
 }
 
+// The second message of a slot has a generation behind the end of the numbers.
+constexpr uint32_t first_generation = 0xfffffffe;
+
 TEST(inflight, response_gives_the_budget_back) {
-    inflight_table t("t", 1, 1);
+    inflight_table t("t", 1, 1, first_generation);
     message_header h, none;
     ASSERT_TRUE(send(t, 0, &h));
     EXPECT_FALSE(send(t, 0, &none));
@@ -50,7 +53,7 @@ TEST(inflight, response_gives_the_budget_back) {
 }
 
 TEST(inflight, copy_of_a_response_is_a_duplicate_even_when_the_slot_is_reused) {
-    inflight_table t("t", 1, 1);
+    inflight_table t("t", 1, 1, first_generation);
     message_header first, second;
     ASSERT_TRUE(send(t, 0, &first));
     EXPECT_EQ(response(t, first), response_outcome::complete);
@@ -60,8 +63,24 @@ TEST(inflight, copy_of_a_response_is_a_duplicate_even_when_the_slot_is_reused) {
     EXPECT_EQ(response(t, second), response_outcome::complete);
 }
 
+TEST(inflight, a_response_to_no_message_is_neither_late_nor_a_duplicate) {
+    inflight_table t("t", 2, 1, first_generation);
+    message_header sent, next;
+    ASSERT_TRUE(send(t, 0, &sent));
+    EXPECT_EQ(response(t, sent), response_outcome::complete);
+    ASSERT_TRUE(send(t, 0, &next));
+    for (const uint32_t stranger :
+         {sent.generation - 2, next.generation + 2, 1 + (next.generation ^ 1u << 31)}) {
+        message_header h = next;
+        h.generation = stranger | 1;
+        EXPECT_EQ(response(t, h), response_outcome::bad_slot) << stranger;
+    }
+    EXPECT_EQ(response(t, sent), response_outcome::duplicate);
+    EXPECT_EQ(inflight_count(t), 1u);
+}
+
 TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_is_reused) {
-    inflight_table t("t", 1, 1);
+    inflight_table t("t", 1, 1, first_generation);
     message_header lost, next;
     ASSERT_TRUE(send(t, 100, &lost));
     EXPECT_EQ(inflight_expire(t, 150, 50, 1), 0u);
@@ -74,7 +93,7 @@ TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_is_reused) 
 }
 
 TEST(inflight, response_with_a_future_generation_or_invalid_slot_is_refused) {
-    inflight_table t("t", 4, 1);
+    inflight_table t("t", 4, 1, first_generation);
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
     message_header wrong = h;
@@ -93,7 +112,7 @@ TEST(inflight, response_with_a_future_generation_or_invalid_slot_is_refused) {
 
 TEST(inflight, many_segments_in_any_order_with_copies) {
     constexpr uint16_t segments = 150;
-    inflight_table t("t", 2, segments);
+    inflight_table t("t", 2, segments, first_generation);
     std::mt19937 random(1);
     for (int message = 0; message < 50; message++) {
         message_header h;
@@ -118,7 +137,7 @@ TEST(inflight, many_segments_in_any_order_with_copies) {
 }
 
 TEST(inflight, malformed_segments_are_refused) {
-    inflight_table t("t", 1, 3);
+    inflight_table t("t", 1, 3, first_generation);
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
     h.segments = 4;
@@ -134,7 +153,7 @@ TEST(inflight, malformed_segments_are_refused) {
 }
 
 TEST(inflight, expiry_stops_at_the_first_message_that_is_too_young) {
-    inflight_table t("t", 256, 1);
+    inflight_table t("t", 256, 1, first_generation);
     message_header h;
     for (uint64_t time = 0; time < 256; time++) ASSERT_TRUE(send(t, time, &h));
     EXPECT_EQ(inflight_expire(t, 110, 100, 64), 10u);  // sent at 0 to 9
@@ -148,7 +167,7 @@ TEST(inflight, expiry_stops_at_the_first_message_that_is_too_young) {
 TEST(inflight, expiry_reaches_every_slot) {
     std::mt19937 random(5);
     for (int trial = 0; trial < 200; trial++) {
-        inflight_table t("t", 200, 1);
+        inflight_table t("t", 200, 1, first_generation);
         message_header h;
         uint32_t old = 0;
         for (int i = 0; i < 200; i++) {
@@ -170,7 +189,7 @@ TEST(inflight, expiry_reaches_every_slot) {
 // model.
 TEST(inflight, messages_are_conserved) {
     std::mt19937 random(7);
-    inflight_table t("t", 16, 1);
+    inflight_table t("t", 16, 1, first_generation);
     struct known {
         message_header h;
         bool responses, lost;
@@ -200,7 +219,7 @@ TEST(inflight, messages_are_conserved) {
 // app_tx and app_rx on two workers: every slot is owned by one side at a time.
 TEST(inflight, two_workers_share_the_table) {
     constexpr uint32_t messages = 100'000;
-    inflight_table t("t", 32, 1);
+    inflight_table t("t", 32, 1, first_generation);
     spsc_ring<message_header> wire("wire", 64);
     std::thread sender([&] {
         for (uint32_t sent = 0; sent < messages;) {

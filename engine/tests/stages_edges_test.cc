@@ -380,8 +380,10 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
     rig r(with("/workloads/0/response_bytes", 4000));
     r.run(client, app_tx);
     r.f.signals.sending = false;
+    inflight_table &table = *r.app(client).inflight;
     const auto part = [&](uint32_t slot, uint32_t generation, uint16_t segment) {
-        return r.frame(client, {message_kind::response, 0, 0, slot, generation, segment, 3}, 70);
+        const uint32_t its = table.first_generation + generation;
+        return r.frame(client, {message_kind::response, 0, 0, slot, its, segment, 3}, 70);
     };
     const auto arrive = [&](uint32_t slot, uint32_t generation) {
         for (uint16_t s = 0; s < 3; s++) r.deliver(client, {part(slot, generation, s)});
@@ -399,10 +401,11 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
     arrive(1, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 1u);
     EXPECT_EQ(r.drops(client), (counts{{"duplicate_response", 3}, {"late_response", 3}}));
-    r.app(client).inflight->slots[0].generation = 202;  // a hundred messages later: long out of the history
+    // a hundred messages later: long out of the history
+    table.slots[0].generation = table.first_generation + 202;
     arrive(0, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 2u);
-    r.app(client).inflight->slots[0].generation = 2;
+    table.slots[0].generation = table.first_generation + 2;
 }
 
 }  // namespace

@@ -461,11 +461,13 @@ TEST(stages, malformed_requests_are_dropped_with_a_reason) {
 
 TEST(stages, malformed_responses_are_dropped_with_a_reason) {
     rig r(rig_plan());
-    r.run(client, app_tx);  // slots 0 to 31 are in flight in generation 1
+    r.run(client, app_tx);  // slots 0 to 31 are in flight in their generation 1
     r.f.signals.sending = false;
+    const uint32_t first = r.app(client).inflight->first_generation;
     const auto response = [&](uint32_t slot, uint32_t generation, uint16_t segment, uint16_t segments,
                               uint16_t application = 0) {
-        return r.frame(client, {message_kind::response, 0, application, slot, generation, segment, segments},
+        return r.frame(client,
+                       {message_kind::response, 0, application, slot, first + generation, segment, segments},
                        70);
     };
     r.deliver(client, {response(0, 1, 0, 1), response(0, 1, 0, 1), response(1, 3, 0, 1), response(1, 2, 0, 1),
