@@ -6,7 +6,8 @@ namespace wt {
 
 namespace {
 
-constexpr size_t digits = 32;  // of the plan's hash: two plans with the same ones are not met by chance
+constexpr size_t digits = 32;        // of the plan's hash: two plans with the same ones are not met by chance
+constexpr size_t shown_digits = 12;  // of these, to a user
 
 // "wt1 0.6.0 5e1f...": its three words.
 struct introduction {
@@ -23,25 +24,28 @@ struct introduction {
 
 }  // namespace
 
-std::string introduction_of(const std::string &plan_hash) {
-    const std::string mark = "wt1 ", plan = plan_hash.substr(0, digits);
+std::string introduction_of(const std::string &plan_hash, side of) {
+    const size_t half = plan_hash.size() / 2, begin = of == side::server ? half : 0;
+    const std::string mark = "wt1 ", plan = plan_hash.substr(begin, std::min(half, digits));
     const size_t room = longest_introduction - mark.size() - plan.size() - 1;
     return mark + std::string(WT_VERSION).substr(0, room) + ' ' + plan;
 }
 
-std::string objection_to(const std::string &client, const std::string &server) {
-    if (server == busy_introduction) return "the server has another client already";
-    const introduction ours(client), theirs(server);
-    const std::string their_plan = theirs.plan.substr(0, 12), our_plan = ours.plan.substr(0, 12);
+std::string objection_to(side whom, const std::string &said, const std::string &expected) {
+    if (said == busy_introduction) return "the server has another client already";
+    const std::string who = std::string("the ") + side_names[static_cast<int>(whom)];
+    const introduction theirs(said), ours(expected);
+    const std::string their_plan = theirs.plan.substr(0, shown_digits),
+                      our_plan = ours.plan.substr(0, shown_digits);
     // a terminal or a log shows these words, and a stranger may have said them
-    const bool is_printable = std::ranges::all_of(theirs.release + their_plan + ours.release + our_plan,
-                                                  [](char c) { return c >= ' ' && c < 0x7f; });
+    const bool is_printable =
+        std::ranges::all_of(theirs.release + their_plan, [](char c) { return c >= ' ' && c < 0x7f; });
     if (theirs.mark != ours.mark || theirs.plan.empty() || !is_printable)
-        return "what listens at the server's address is no Windtunnel of this kind";
+        return who + " is no Windtunnel of this kind";
     if (theirs.release != ours.release)
-        return "the server's release is " + theirs.release + ", this one " + ours.release;
+        return who + "'s release is " + theirs.release + ", this one " + ours.release;
     if (theirs.plan != ours.plan)
-        return "the server has another plan: " + their_plan + ", this side has " + our_plan;
+        return who + " has another plan: " + their_plan + ", this side expects " + our_plan;
     return "";
 }
 

@@ -18,16 +18,19 @@ enum class rdma_type : uint8_t { rc, ud, rdm };
 // What a client does with a request: sends it, or reads or writes a piece of the server's region instead.
 enum class rdma_operation : uint8_t { send, read, write };
 
-// What a client says with its request to connect: release and file. A request of rdma_cm has room for no
-// more.
+// What an end says when it connects, and in its response: release and plan. Each side says another half of
+// the plan's hash, so that who has heard one end cannot pass for the other one. A request of rdma_cm has room
+// for no more.
 constexpr size_t longest_introduction = 56;
-std::string introduction_of(const std::string &plan_hash);
+std::string introduction_of(const std::string &plan_hash, side of);
 
 // What a server says instead that has a client already.
 constexpr const char *busy_introduction = "busy";
 
-// Why two ends with these introductions do not fit, from the view of the client; "" where they do.
-std::string objection_to(const std::string &client, const std::string &server);
+// Why the end that has said this does not fit where this is `expected` of it; "" if it does.
+std::string objection_to(side whom, const std::string &said, const std::string &expected);
+
+inline side other_side(side of) { return of == side::client ? side::server : side::client; }
 
 // One end, as its options say.
 struct rdma_setup {
@@ -36,7 +39,8 @@ struct rdma_setup {
     rdma_type type;
     uint32_t inline_bytes;     // messages up to this are copied when they are posted
     uint32_t signal_every;     // of the other sends only every so manieth reports its completion
-    std::string introduction;  // that the other side of the run has, too
+    std::string introduction;  // of this end
+    std::string expected;      // introduction of the other end
     rdma_operation operation;
     region_shape region;  // of READ and WRITE
 };

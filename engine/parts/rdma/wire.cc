@@ -108,7 +108,8 @@ std::vector<port> open_rdma(std::span<const wire_end> ends) {
                               type,
                               static_cast<uint32_t>(end.values.number("inline")),
                               static_cast<uint32_t>(end.values.number("signal_every")),
-                              introduction_of(end.plan_hash),
+                              introduction_of(end.plan_hash, end.plan.side),
+                              introduction_of(end.plan_hash, other_side(end.plan.side)),
                               operation_of(end, type, region),
                               region};
     std::vector<port> made;

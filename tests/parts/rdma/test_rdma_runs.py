@@ -142,7 +142,7 @@ def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one
     for side in (client, server):
         assert_sound(side.run())
     if kind == "rc":
-        assert "refused a client, which is told: the server has another plan: " in log_of(server)
+        assert "refused a client: the client has another plan: " in log_of(server)
 
 
 def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):

@@ -32,10 +32,12 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
     const fabric_handle<fi_info> offer(entry.info);
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
-    const std::string reply = q->state == queue_state::idle ? introduction_ : busy_introduction;
-    if (const std::string why = objection_to(said, reply); !why.empty()) {
-        // into engine.log: a client is told, and nobody else
-        std::fprintf(stderr, "rdma wire: refused a client, which is told: %s\n", why.c_str());
+    const bool busy = q->state != queue_state::idle;
+    const std::string why = objection_to(side::client, said, expected_);
+    if (busy || !why.empty()) {
+        const std::string reply = busy ? busy_introduction : introduction_;
+        std::fprintf(stderr, "rdma wire: refused a client: %s\n",  // into engine.log
+                     busy ? "there is one already" : why.c_str());
         fi_reject(q->listening.get(), offer->handle, reply.data(), reply.size());
         return;
     }
@@ -49,6 +51,7 @@ void fabric_port::find_peer(fabric_queue_pair &q) {
         fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
     if (!can_be_named(provider_, peer)) return;
     const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
+    check_owner(provider_, peer);  // it may have been made a moment before it was named
     if (inserted == 1) q.state = queue_state::up;
 }
 
@@ -84,8 +87,8 @@ void fabric_port::take_failed_event() {
     fabric_queue_pair *const q = queue_of(failed.fid);
     if (q == nullptr) return;
     if (q->state == queue_state::connecting && failed.err_data_size > 0)
-        refused_ =
-            objection_to(introduction_, {static_cast<const char *>(failed.err_data), failed.err_data_size});
+        refused_ = objection_to(
+            side::server, {static_cast<const char *>(failed.err_data), failed.err_data_size}, expected_);
     if (q->state != queue_state::down) lose(*q);
 }
 

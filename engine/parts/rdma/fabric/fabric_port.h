@@ -80,7 +80,7 @@ class fabric_port final : public rdma_port {
     rte_mempool *const pool_;
     const rdma_type type_;
     const std::string provider_;
-    const std::string introduction_;
+    const std::string introduction_, expected_;
     std::string refused_;  // by the server, in words
     bool linked_ = false;  // all queues were up at a time
     const uint32_t inline_bytes_;

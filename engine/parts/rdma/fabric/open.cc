@@ -14,6 +14,7 @@ fabric_port::fabric_port(const rdma_setup &setup, port &made)
       type_(setup.type),
       provider_(setup.provider),
       introduction_(setup.introduction),
+      expected_(setup.expected),
       inline_bytes_(setup.inline_bytes),
       operation_(setup.operation),
       region_(setup.region) {
@@ -132,6 +133,7 @@ void fabric_port::open_queue(fabric_queue_pair &q, fi_info *offer) {
     fabric_address own = fabric_address_of(provider_, plan_.ip.v4, plan_.udp_port, q.index);
     check_fabric(provider_, name_endpoint(provider_, c.endpoint.get(), own), "naming an endpoint");
     check_fabric(provider_, unless_taken(q, fi_enable(c.endpoint.get())), "enabling an endpoint");
+    check_owner(provider_, own);  // it may have been made a moment before ours
     fabric_post_receives(c);
 }
 

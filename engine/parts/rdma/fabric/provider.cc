@@ -1,6 +1,7 @@
 #include "parts/rdma/fabric/provider.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "core/refusal.h"
+#include "core/unguessable.h"
 #include "parts/rdma/address.h"
 
 namespace wt {
@@ -49,6 +51,11 @@ constexpr std::string_view name_scheme = "fi_shm://";
 // One of a host's shared memory. Two runs with the same addresses exclude each other, as with sockets.
 std::string name_in_memory(uint32_t ip, uint16_t port) {
     return std::string(name_scheme) + "windtunnel-" + dotted(ip) + "-" + std::to_string(port);
+}
+
+std::string file_of(const fabric_address &at) {
+    const auto *name = reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size();
+    return std::string("/dev/shm/") + name;
 }
 
 fabric_address address_of_name(const std::string &name) {
@@ -134,11 +141,8 @@ claimed_address::descriptor::~descriptor() {
 }
 
 fabric_address spare_address(const rdma_setup &setup) {
-    static uint32_t names = 0;
     if (!is_by_name(setup.provider)) return fabric_address_of(setup.provider, setup.end.plan.ip.v4, 0, 0);
-    const std::string name = std::string(name_scheme) + "windtunnel-trial-" + std::to_string(::getpid()) +
-                             "-" + std::to_string(names++);
-    return address_of_name(name);
+    return address_of_name(std::string(name_scheme) + "windtunnel-trial-" + std::to_string(unguessable()));
 }
 
 fabric_handle<fi_info> fabric_offer_at(const rdma_setup &setup, const fabric_address &at) {
@@ -160,18 +164,30 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
     return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip.v4, e.udp_port, queue));
 }
 
+void check_owner(const std::string &provider, const fabric_address &at) {
+    if (!is_by_name(provider)) return;
+    const std::string file = file_of(at);
+    struct stat there{};
+    if (::lstat(file.c_str(), &there) != 0) return;
+    constexpr mode_t of_others = 077;
+    if (S_ISREG(there.st_mode) && there.st_uid == ::geteuid() && !(there.st_mode & of_others)) return;
+    throw refusal("rdma wire: " + file + " is not this user's alone, and would be memory of this run",
+                  "remove it, or choose other ports");
+}
+
 bool can_be_named(const std::string &provider, const fabric_address &peer) {
     using namespace std::chrono_literals;
     constexpr auto complete_after = 300ms;  // its owner fills it within microseconds, if the host lets it run
     if (!is_by_name(provider)) return true;
-    const auto *name = reinterpret_cast<const char *>(peer.bytes.data()) + name_scheme.size();
+    check_owner(provider, peer);
     std::error_code none;
-    const auto made = std::filesystem::last_write_time(std::string("/dev/shm/") + name, none);
+    const auto made = std::filesystem::last_write_time(file_of(peer), none);
     return !none && std::filesystem::file_time_type::clock::now() - made >= complete_after;
 }
 
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address) {
     if (!is_by_name(provider)) return 0;
+    check_owner(provider, address);
     return fi_setname(&endpoint->fid, address.bytes.data(), address.bytes.size());
 }
 

@@ -387,19 +387,27 @@ TEST_F(Rdma, AClientThatIsLostBeforeTheLinkIsUpLeavesItsPlace) {
 }
 
 TEST(Introduction, SaysWhoFits) {
-    const std::string ours = introduction_of(std::string(64, 'a'));
-    EXPECT_LE(ours.size(), longest_introduction);
-    EXPECT_EQ(objection_to(ours, ours), "");
-    EXPECT_EQ(objection_to(ours, "wt1 9.9.9 " + std::string(32, 'a')),
+    const std::string hash = std::string(32, 'a') + std::string(32, 'b');
+    const std::string of_server = introduction_of(hash, side::server);
+    EXPECT_LE(of_server.size(), longest_introduction);
+    EXPECT_EQ(objection_to(side::server, of_server, of_server), "");
+    EXPECT_EQ(objection_to(side::server, "wt1 9.9.9 " + std::string(32, 'b'), of_server),
               "the server's release is 9.9.9, this one " WT_VERSION);
-    EXPECT_EQ(objection_to(ours, introduction_of(std::string(64, 'b'))),
-              "the server has another plan: bbbbbbbbbbbb, this side has aaaaaaaaaaaa");
-    const char *const none = "what listens at the server's address is no Windtunnel of this kind";
-    for (const char *stray : {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa"})
-        EXPECT_EQ(objection_to(ours, stray), none);
-    for (const char *escape : {"wt1 \x1b]0;title\x07 aa", "wt1 0.6.0 \x1b[2J"}) {
-        EXPECT_EQ(objection_to(ours, escape), none);
-        EXPECT_EQ(objection_to(escape, ours), none) << "the server writes it into its log";
+    EXPECT_EQ(objection_to(side::server, introduction_of(std::string(64, 'c'), side::server), of_server),
+              "the server has another plan: cccccccccccc, this side expects bbbbbbbbbbbb");
+    for (const char *stray :
+         {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa", "wt1 \x1b]0;title\x07 aa", "wt1 0.6.0 \x1b[2J"})
+        EXPECT_EQ(objection_to(side::client, stray, introduction_of(hash, side::client)),
+                  "the client is no Windtunnel of this kind");
+}
+
+TEST(Introduction, WhoHasHeardOneEndCannotPassForTheOther) {
+    std::string hash;
+    for (int digit = 0; digit < 64; digit++) hash += "0123456789abcdef"[digit * 7 % 11];
+    for (const side heard : {side::client, side::server}) {
+        const side passed_for = other_side(heard);
+        EXPECT_NE(objection_to(passed_for, introduction_of(hash, heard), introduction_of(hash, passed_for)),
+                  "");
     }
 }
 
@@ -484,6 +492,7 @@ struct RdmaTried : Rdma {
                                   128,
                                   16,
                                   "",
+                                  "",
                                   rdma_operation::send,
                                   {}};
         return try_provider(setup,
@@ -554,10 +563,36 @@ TEST(RdmaNames, APeerOnShmIsNamedOnceItsMemoryHasBeenThereForAWhile) {
     const std::filesystem::path memory = "/dev/shm/windtunnel-127.9.9.9-" + std::to_string(port);
     EXPECT_FALSE(can_be_named("shm", peer));
     std::ofstream(memory).put(0);
+    std::filesystem::permissions(memory, std::filesystem::perms{0600});
     EXPECT_FALSE(can_be_named("shm", peer));
     std::filesystem::last_write_time(memory, std::filesystem::file_time_type::clock::now() - 1s);
     EXPECT_TRUE(can_be_named("shm", peer));
     std::filesystem::remove(memory);
+}
+
+// Libfabric would take its addresses for the peer's, or for ours.
+TEST(RdmaNames, MemoryThatOthersMayHaveMadeIsRefused) {
+    const auto port = static_cast<uint16_t>(getpid());
+    const fabric_address at = fabric_address_of("shm", 0x7f090908, port, 0);
+    const std::filesystem::path memory = "/dev/shm/windtunnel-127.9.9.8-" + std::to_string(port);
+    const std::string why = "rdma wire: " + memory.string() + " is not this user's alone";
+    const auto refused = [&] { return contains(refusal_of([&] { check_owner("shm", at); }), why); };
+    EXPECT_FALSE(refused()) << "nothing is there";
+    std::ofstream(memory).put(0);
+    std::filesystem::permissions(memory, std::filesystem::perms{0606});
+    EXPECT_TRUE(refused());
+    EXPECT_TRUE(contains(refusal_of([&] { can_be_named("shm", at); }), why));
+    std::filesystem::permissions(memory, std::filesystem::perms{0600});
+    EXPECT_FALSE(refused());
+    if (geteuid() == 0) {
+        ASSERT_EQ(chown(memory.c_str(), 65'534, 65'534), 0);
+        EXPECT_TRUE(refused()) << "it is another user's";
+    }
+    std::filesystem::remove(memory);
+    std::filesystem::create_symlink("/dev/null", memory);
+    EXPECT_TRUE(refused()) << "it leads elsewhere";
+    std::filesystem::remove(memory);
+    EXPECT_FALSE(contains(refusal_of([&] { check_owner("udp", at); }), why));
 }
 
 TEST(RdmaNames, APeerWithAnAddressCanBeNamedAtOnce) {

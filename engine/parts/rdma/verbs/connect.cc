@@ -103,7 +103,8 @@ void verbs_port::take_request(verbs_queue &q, verbs_handle<rdma_cm_id> id, const
     const bool busy = connects() ? q.state != verbs_state::idle
                                  : q.peer_pair != 0 && q.peer_pair != rte_be_to_cpu_32(said.pair);
     if (busy) return refuse(id.get(), busy_introduction);
-    if (!objection_to(introduction_in(said), introduction_).empty()) return refuse(id.get(), introduction_);
+    if (!objection_to(other_side(plan_.side), introduction_in(said), expected_).empty())
+        return refuse(id.get(), introduction_);
     if (connects()) return accept_connection(q, std::move(id));
     const verbs_words words = own_words(q);
     rdma_conn_param with = described(q, words, sizeof words);
@@ -122,7 +123,8 @@ void verbs_port::accept_connection(verbs_queue &q, verbs_handle<rdma_cm_id> id) 
 // The peer is found. A client hears who it is; a connection's server has heard it before.
 void verbs_port::establish(verbs_queue &q, const verbs_event &e) {
     if (!connects() || plan_.side == side::client) {
-        const std::string objection = objection_to(introduction_, introduction_in(e.said));
+        const std::string objection =
+            objection_to(other_side(plan_.side), introduction_in(e.said), expected_);
         if (!objection.empty()) {
             if (plan_.side == side::client) refused_ = objection;
             return give_up(q);
@@ -183,7 +185,7 @@ void verbs_port::follow(const verbs_event &e) {
         case RDMA_CM_EVENT_UNREACHABLE:
             // nobody who listens says nothing
             if (plan_.side == side::client && e.said.introduction[0] != 0)
-                refused_ = objection_to(introduction_, introduction_in(e.said));
+                refused_ = objection_to(side::server, introduction_in(e.said), expected_);
             return give_up(q);
         case RDMA_CM_EVENT_ADDR_ERROR:
         case RDMA_CM_EVENT_ROUTE_ERROR:

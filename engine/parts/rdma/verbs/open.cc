@@ -18,6 +18,7 @@ verbs_port::verbs_port(const rdma_setup &setup, port &made)
       pool_(setup.end.pool),
       type_(setup.type),
       introduction_(setup.introduction),
+      expected_(setup.expected),
       signal_every_(setup.signal_every),
       operation_(setup.operation),
       region_(setup.region),

@@ -104,7 +104,7 @@ class verbs_port final : public rdma_port {
     const endpoint_plan &plan_;  // which is the run's, as the pool is
     rte_mempool *const pool_;
     const rdma_type type_;
-    const std::string introduction_;
+    const std::string introduction_, expected_;
     std::string refused_;  // by the server, in words
     bool linked_ = false;  // all queues were up at a time
     const uint32_t signal_every_;
