@@ -10,6 +10,7 @@ from math import sqrt
 from statistics import fmean, harmonic_mean, variance
 
 from windtunnel.stats.mean import SHOWN, Estimate
+from windtunnel.stats.students_t import quantile
 
 LEAST_DAYS = 3
 """Two days tell too little of how days differ."""
@@ -19,8 +20,6 @@ def another_day(days: Sequence[Sequence[float]], level: float = SHOWN) -> Estima
     """The mean over days, at least one run each, and the interval in which a run on another day lies with this chance. None: too few days."""
     if len(days) < LEAST_DAYS:
         return None
-    from scipy.stats import t  # a second to import
-
     means, count = [fmean(day) for day in days], sum(map(len, days))
     within_freedom = count - len(days)
     squares = sum((value - mean) ** 2 for day, mean in zip(days, means, strict=True) for value in day)
@@ -31,5 +30,5 @@ def another_day(days: Sequence[Sequence[float]], level: float = SHOWN) -> Estima
     if whole == 0:
         return Estimate(middle, middle, middle)
     # fewer degrees of freedom than Satterthwaite's: with three days those hold in 91% only
-    margin = float(t.ppf((1 + level) / 2, len(days) - 1)) * sqrt(whole)
+    margin = quantile((1 + level) / 2, len(days) - 1) * sqrt(whole)
     return Estimate(middle, middle - margin, middle + margin)

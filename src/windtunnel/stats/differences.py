@@ -16,9 +16,8 @@ from math import comb, inf, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import brentq
 
+from windtunnel.stats import students_t
 from windtunnel.stats.median import chance_at_any_look, interval_at_any_look, least_at_any_look
 
 LEVEL = 0.01
@@ -88,15 +87,15 @@ def paired_at_any_look(a: Sequence[float], b: Sequence[float], level: float = LE
     low, high = low - RESOLUTION / 2, high + RESOLUTION / 2
     # what lies at 0 speaks against a difference
     beyond = max(int(np.count_nonzero(sign * differences > RESOLUTION / 2)) for sign in (1, -1))
-    error = (high - low) / 2 / stats.t.ppf(1 - level / 2, count - 1)
+    error = (high - low) / 2 / students_t.quantile(1 - level / 2, count - 1)
     return Estimate(
         method="at any look",
         half_way=float(np.median(middles)),
         difference=float(np.median(differences)),
         low=low,
         high=high,
-        smallest=float(_detectable(count - 1) * error),
-        error=float(error),
+        smallest=_detectable(count - 1) * error,
+        error=error,
         freedom=count - 1,
         effect=_share_above(differences),
         p=chance_at_any_look(count - beyond, count) if 2 * beyond > count else 1.0,
@@ -150,7 +149,7 @@ def _by_t(
     level: float,
 ) -> Estimate:
     """Estimates by Student's t, by Gauss's if `freedom` is infinite."""
-    margin = stats.t.ppf(1 - level / 2, freedom) * error
+    margin = students_t.quantile(1 - level / 2, freedom) * error
     return Estimate(
         method=method,
         half_way=float(half_way),
@@ -161,7 +160,7 @@ def _by_t(
         error=float(error),
         freedom=float(freedom),
         effect=effect,
-        p=float(2 * stats.t.sf(abs(difference) / error, freedom)),
+        p=2 * students_t.chance_above(abs(difference) / error, freedom),
     )
 
 
@@ -180,7 +179,7 @@ def _by_ranks(
     low, high = ordered[cut] - RESOLUTION / 2, ordered[-cut - 1] + RESOLUTION / 2
     beyond = [np.count_nonzero(sign * ordered > RESOLUTION / 2) for sign in (1, -1)]
     least = len(ordered) - max(beyond)  # what lies at 0 speaks against a difference
-    error = float(high - low) / 2 / stats.t.ppf(1 - level / 2, freedom)
+    error = float(high - low) / 2 / students_t.quantile(1 - level / 2, freedom)
     return Estimate(
         method=method,
         half_way=float(half_way),
@@ -198,10 +197,10 @@ def _by_ranks(
 @cache
 def _detectable(freedom: float) -> float:
     """Difference, in standard errors, that a test of LEVEL detects with POWER."""
-    critical = stats.t.ppf(1 - LEVEL / 2, freedom)
+    critical = students_t.quantile(1 - LEVEL / 2, freedom)
     if freedom > 1000:  # the noncentral t is the normal by then
-        return float(critical + stats.norm.ppf(POWER))
-    return float(brentq(lambda distance: stats.nct.sf(critical, freedom, distance) - POWER, 0, 10 * critical))
+        return critical + students_t.quantile(POWER, inf)
+    return students_t.distance_found(critical, freedom, POWER)
 
 
 def _cut(distribution: np.ndarray, level: float) -> int:
@@ -240,5 +239,5 @@ def _ranks(of_a: int, of_b: int) -> np.ndarray:
 
 def _normal(highest: int, spread: float) -> np.ndarray:
     """Probability of each value of a statistic between 0 and `highest` that is almost normal."""
-    edges = stats.norm.cdf((np.arange(highest + 2) - 0.5 - highest / 2) / spread)
+    edges = students_t.normal_below((np.arange(highest + 2) - 0.5 - highest / 2) / spread)
     return np.asarray(np.diff(edges) / (edges[-1] - edges[0]))

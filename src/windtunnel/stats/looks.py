@@ -12,6 +12,7 @@ from math import sqrt
 from statistics import fmean, variance
 
 from windtunnel.stats.differences import RESOLUTION
+from windtunnel.stats.students_t import quantile
 
 LEVEL = 0.05
 """Significance level of all looks of one trial together."""
@@ -66,6 +67,4 @@ def look(own: Sequence[float], others: Sequence[Sequence[float]]) -> Look:
 
 def _margin(scatter: float, freedom: int, pairs: int) -> float:
     """Half the interval of a mean of so many pairs. `scatter`: variance of one."""
-    from scipy.stats import t  # half a second to import
-
-    return float(t.ppf(SHARE, freedom)) * sqrt((scatter + RESOLUTION**2) / pairs)
+    return quantile(SHARE, freedom) * sqrt((scatter + RESOLUTION**2) / pairs)

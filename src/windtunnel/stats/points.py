@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windtunnel.stats.mean import SHOWN
+from windtunnel.stats.students_t import quantile
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,9 @@ class Points:
     @cached_property
     def margins(self) -> NDArray[np.float64]:
         """Half the intervals of the levels, which hold all together."""
-        from scipy.stats import t  # half a second to import
-
         tail = (1 - SHOWN ** (1 / len(self.levels))) / 2
         errors = self.deviation * np.sqrt(np.diagonal(self.unscaled))
-        return np.asarray(t.ppf(1 - tail, self.freedom) * errors)
+        return quantile(1 - tail, self.freedom) * errors
 
     def margin_between(self, a: int, b: int) -> float:
         """Half the interval of the difference of two levels, which holds for all pairs together."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windtunnel.stats.mean import SHOWN
+from windtunnel.stats.students_t import quantile
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +18,7 @@ def profile_interval(values: Floats, squares: Floats, freedom: int, level: float
     """`values` of the parameter, ascending, the best one among them, and the squared errors of the best fit with each. `freedom`: values that
     were fitted, less all parameters. None: the last value is among those that are not told from the best, and nothing bounds the parameter
     from above."""
-    from scipy.stats import f  # half a second to import
-
-    kept = values[squares <= squares.min() * (1 + f.ppf(level, 1, freedom) / freedom)]
+    # the square of Student's t has the F distribution with one degree of freedom
+    most = 1 + quantile((1 + level) / 2, freedom) ** 2 / freedom
+    kept = values[squares <= squares.min() * most]
     return float(kept[0]), None if kept[-1] == values[-1] else float(kept[-1])
