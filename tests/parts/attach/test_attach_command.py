@@ -4,24 +4,28 @@ import json
 import os
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
+import forked
 import pytest
 from attach_tools import SLOW_MOTION, application, wait_for
+from command_line import in_process
+
+from windtunnel.engine.find import find_engine
+from windtunnel.parts.attach import experiments
+from windtunnel.stats.mean import LEAST
 
 pytestmark = pytest.mark.slow
-WINDTUNNEL = str(Path(sys.executable).with_name("windtunnel"))
 ALL_THREADS = 7
+FEWEST_ROUNDS = LEAST
+"""Of which a slope has an interval."""
 COSTS = {"ports": 1, "burst": 8, "rx_us": 200, "app_us": 600, "tx_us": 100}
 
 
 def attach(*arguments, cwd):
     """Its stdin stays open: an application that it starts reads there, and ends at its end."""
-    command = [WINDTUNNEL, "attach", *map(str, arguments)]
     reads, writes = os.pipe()
     try:
-        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=cwd, stdin=reads)
+        return forked.run(["attach", *arguments], text=True, timeout=60, cwd=cwd, stdin=reads)
     finally:
         os.close(reads)
         os.close(writes)
@@ -45,7 +49,7 @@ def test_a_running_application_is_observed_and_left_as_it_was(tmp_path):
     assert ns["application"] >= 600_000 / 8 * 0.99
     assert ns["driver tx"] >= 100_000 / 8 * 0.99
     assert ns["application"] > ns["driver rx"] > ns["driver tx"]
-    shown = subprocess.run([WINDTUNNEL, "show", "run"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    shown = forked.run(["show", "run"], cwd=tmp_path, text=True)
     assert "Threads of the data path" in (tmp_path / "run/report.html").read_text()
     assert "lcore" in shown.stdout
 
@@ -59,19 +63,8 @@ def test_a_command_is_started_with_the_probe_and_ended(tmp_path):
 def test_an_application_that_ends_is_said(tmp_path):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        command = [
-            WINDTUNNEL,
-            "attach",
-            str(app.pid),
-            "--for",
-            "60s",
-            "--window",
-            "100ms",
-            "--out",
-            "run",
-            "--json",
-        ]
-        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        command = ["attach", str(app.pid), "--for", "60s", "--window", "100ms", "--out", "run", "--json"]
+        watching = forked.Command(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         wait_for(
             lambda: (
                 (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
@@ -88,18 +81,8 @@ def test_an_application_that_ends_is_said(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_an_observer_that_is_killed_or_stopped_leaves_the_application_as_it_was(tmp_path, number):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
-        command = [
-            WINDTUNNEL,
-            "attach",
-            str(app.pid),
-            "--for",
-            "60s",
-            "--present",
-            "1",
-            "--out",
-            "run",
-        ]
-        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = ["attach", str(app.pid), "--for", "60s", "--present", "1", "--out", "run"]
+        watching = forked.Command(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(lambda: app.foreign() > 0, "wrapped", watching)
             watching.send_signal(number)
@@ -112,19 +95,8 @@ def test_an_observer_that_is_killed_or_stopped_leaves_the_application_as_it_was(
 def test_an_interrupt_keeps_what_was_observed(tmp_path):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        command = [
-            WINDTUNNEL,
-            "attach",
-            str(app.pid),
-            "--for",
-            "60s",
-            "--window",
-            "100ms",
-            "--out",
-            "run",
-            "--json",
-        ]
-        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        command = ["attach", str(app.pid), "--for", "60s", "--window", "100ms", "--out", "run", "--json"]
+        watching = forked.Command(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         wait_for(
             lambda: (
                 (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
@@ -144,8 +116,8 @@ def test_an_application_that_ends_while_it_is_delayed_is_said(tmp_path):
     keys = ["--for", "2s", "--window", "100ms", "--present", "1", "--causal", "--anyway", "--out", "run"]
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        command = [WINDTUNNEL, "attach", str(app.pid), *keys]
-        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = ["attach", str(app.pid), *keys]
+        watching = forked.Command(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         steps = tmp_path / "run/experiments.jsonl"
         wait_for(lambda: steps.exists() and steps.stat().st_size, "a step", watching)
         app.process.kill()
@@ -159,26 +131,16 @@ def test_the_observer_keeps_off_the_cpu_of_the_data_path(tmp_path):
     all_cpus = os.sched_getaffinity(0)
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        command = [WINDTUNNEL, "attach", str(app.pid), "--for", "60s", "--out", "run"]
-        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
+        command = ["attach", str(app.pid), "--for", "60s", "--out", "run"]
+        with forked.Command(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
             wait_for(lambda: os.sched_getaffinity(watching.pid) < all_cpus, "it has left a CPU", watching)
             watching.send_signal(signal.SIGINT)
 
 
 def test_a_second_observer_is_refused(tmp_path):
     with application(preload=False, control=ALL_THREADS, **COSTS) as app:
-        command = [
-            WINDTUNNEL,
-            "attach",
-            str(app.pid),
-            "--for",
-            "60s",
-            "--present",
-            "1",
-            "--out",
-            "run",
-        ]
-        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = ["attach", str(app.pid), "--for", "60s", "--present", "1", "--out", "run"]
+        watching = forked.Command(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(lambda: app.foreign() > 0, "wrapped", watching)
             second = attach(app.pid, "--for", "1s", "--out", "second", cwd=tmp_path)
@@ -221,28 +183,18 @@ def test_the_list_has_it(tmp_path):
     assert [entry["pid"] for entry in listed if entry["pid"] == app.pid] == [app.pid]
 
 
-def test_experiments_are_made_and_what_shows_nothing_says_why(tmp_path):
+def test_experiments_are_made_and_what_shows_nothing_says_why(tmp_path, monkeypatch):
     """Bursts of 8 of 40 that are asked for, and no call without a packet: there is nothing to fill, and each thread can be delayed."""
+    monkeypatch.setattr(experiments, "ROUNDS", FEWEST_ROUNDS)
+    keys = ["--for", "1s", "--window", "100ms", "--present", "1", "--causal", "--headroom", "--out", "run"]
     with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        done = attach(
-            app.pid,
-            "--for",
-            "1s",
-            "--window",
-            "100ms",
-            "--present",
-            "1",
-            "--causal",
-            "--headroom",
-            "--out",
-            "run",
-            cwd=tmp_path,
-        )
+        done = in_process("attach", app.pid, *keys, cwd=tmp_path, WINDTUNNEL_ENGINE=str(find_engine()))
         app.tell("halt")
         assert app.foreign() == 0
     steps = [json.loads(line) for line in (tmp_path / "run/experiments.jsonl").read_text().splitlines()]
     causal = [step for step in steps if step["kind"] == "causal"]
+    assert len(causal) == 3 * FEWEST_ROUNDS
     assert len({step["thread"] for step in causal}) == 3  # both, and none
     assert all((step["delay_ns"] > 0) == (step["thread"] > 0) for step in causal)
     assert {step["kind"] for step in steps} == {"causal", "not shown"}
@@ -254,7 +206,9 @@ def test_two_commands_are_observed_in_turn(tmp_path):
     """Its verdict is the host's matter: on a busy one too few windows are left."""
     command = tmp_path / "slow_motion.sh"
     keys = " ".join(f"{key}={value}" for key, value in (COSTS | {"control": ALL_THREADS}).items())
-    command.write_text(f"#!/bin/bash\nexec {SLOW_MOTION} {keys} < <(echo loop; exec sleep 5)\n")
+    # its input stays open for as long as it lives
+    typed = "echo loop; exec tail --pid=$$ -f /dev/null 2> /dev/null"
+    command.write_text(f"#!/bin/bash\nexec {SLOW_MOTION} {keys} < <({typed})\n")
     command.chmod(0o755)
     done = attach(
         *("--for", "500ms", "--window", "100ms", "--pairs", "3", "--out", "runs", "--json"),
@@ -274,7 +228,7 @@ def test_ctrl_c_ends_experiments(tmp_path):
     steps = tmp_path / "run/experiments.jsonl"
     with application(preload=False, lcores=2, control=ALL_THREADS, **COSTS) as app:
         app.tell("loop")
-        with subprocess.Popen([WINDTUNNEL, "attach", str(app.pid), *keys], cwd=tmp_path) as command:
+        with forked.Command(["attach", str(app.pid), *keys], cwd=tmp_path) as command:
             wait_for(lambda: steps.is_file() and steps.stat().st_size, "a step of an experiment", command)
             command.send_signal(signal.SIGINT)
             assert command.wait(30) == 130
