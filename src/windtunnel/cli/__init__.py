@@ -1,5 +1,6 @@
 """The command line. Imports here and at the top of each command are light: `windtunnel --help` starts at once."""
 
+import atexit
 import errno
 import gc
 import os
@@ -15,6 +16,7 @@ def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
     # imports stay: collecting garbage among them takes a seventh of each command's start
     gc.set_threshold(50_000, 50, 50)
+    atexit.register(gc.freeze)  # and before the process ends, a fifth of a short command
     guard()
     os.umask(os.umask(0o077) | 0o002)  # an engine inherits it, too: no file is writable by all
     try:

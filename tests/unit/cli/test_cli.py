@@ -242,6 +242,18 @@ def test_version(typed):
 
 
 @pytest.mark.slow
+def test_no_garbage_is_looked_for_among_what_was_imported_before_the_end(tmp_path):
+    """What is registered first is called last."""
+    program = "import atexit, gc; atexit.register(lambda: print(len(gc.get_objects()), gc.get_freeze_count()))\n"
+    program += "from windtunnel.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    left, frozen = map(int, done.stdout.splitlines()[-1].split())
+    assert frozen > 100 * left
+
+
+@pytest.mark.slow
 def test_help_imports_nothing_heavy(tmp_path):
     program = "from windtunnel.cli import main\ntry: main()\nexcept SystemExit: pass\nimport sys; print(*sys.modules)"
     arguments = [sys.executable, "-c", program, "--help"]
