@@ -9,18 +9,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import forked
 import pytest
 from children import children
-
-from windtunnel.engine.own_command import OWN_COMMAND
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 120
 
 
 def reproduce(*arguments, cwd):
-    command = [*OWN_COMMAND, "reproduce", *arguments]
-    return subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S)
+    return forked.run(["reproduce", *arguments], cwd=cwd, text=True, timeout=PATIENCE_S)
 
 
 def test_claims_are_decided_kept_and_listed(tmp_path):
@@ -96,8 +94,8 @@ def computing(child):
 )
 def test_what_it_has_started_ends_with_it_even_if_it_is_killed(run, sql, begun, tmp_path):
     (tmp_path / "long.toml").write_text(CLAIM.format(run=run, sql=sql))
-    command = [*OWN_COMMAND, "reproduce", "long.toml", "--out", "out"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reproducing:
+    command = ["reproduce", "long.toml", "--out", "out"]
+    with forked.Command(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reproducing:
         last = child = None
         while last is None:
             assert reproducing.poll() is None
