@@ -116,9 +116,9 @@ def test_an_engine_is_modelled_where_its_profile_is_named(engine):
         measure(8, profile="dsa")
 
 
-def test_a_copier_of_ones_own_is_measured_behind_the_others_and_goes_by_its_path(engine):
+def test_a_copier_of_ones_own_is_measured_before_the_others_shown_behind_them_and_goes_by_its_path(engine):
     assert [each.copier.engine for each in measure(64, files=["./own.so"])] == ["cpu_nt", "dma", "./own.so"]
-    own = engine[-1]
+    own = engine[0]
     assert (own["engine"], own["depth"], own["options"]) == (str(Path("own.so").absolute()), 16, {})
 
 

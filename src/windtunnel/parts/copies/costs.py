@@ -81,7 +81,7 @@ def measure(
     `device`: that of a copier with devices; None: DPDK's software engine, which is left out on a host with one CPU. `profile`: that of a
     modelled engine; None: none is measured. `files`: copiers of the user's own, by path, with their default options.
 
-    Raises UserError."""
+    These are the last of what is returned. Raises UserError."""
     modelled = load_profile(profile) if profile else None
     allowed = allowed_cpus()
     own = allowed[-1] if cpu is None else cpu
@@ -90,15 +90,17 @@ def measure(
         raise UserError(f"CPU {own} does not exist, or is not allowed", remedy=f"--cpu: one of {choices}")
     other_cpus = [other_cpu for other_cpu in allowed if other_cpu != own]
     engine = find_engine()
+    # first, because one of them may be wrong, and the others take seconds
+    of_files = [
+        _measured_file(engine, file, copier, depth, own) for file in files for copier in copiers(engine, Path(file))
+    ]
     measurements = []
     for copier in copiers(engine):
         options = _options(copier, device, profile, has_other=bool(other_cpus))
         if options is not None:
             model = modelled if copier.profile_option else None
             measurements.append(_measured(engine, copier, depth, options, own, other_cpus[-1:], model))
-    for file in files:
-        measurements += [_measured_file(engine, file, copier, depth, own) for copier in copiers(engine, Path(file))]
-    return measurements
+    return measurements + of_files
 
 
 def _measured_file(engine: Path, file: str, copier: Copier, depth: int, own: int) -> Measured:
