@@ -2,12 +2,21 @@
 
 from typing import Any
 
+import pytest
+
+from windtunnel.parts.copies import costs
 from windtunnel.parts.copies.ledger import CopyLedger
 
 LATER_KEYS = {("copies", "model")}
 WORKLOAD_KEYS: dict[str, Any] = {"copies": {}}
 KEPT_RUN = "copy-dma"
 COMMANDS = ("copies of",)
+
+
+@pytest.fixture
+def one_round(monkeypatch):
+    """Costs of copies are measured once, and not as the median of several rounds."""
+    monkeypatch.setattr(costs, "ROUNDS", 1)
 
 
 def copy_ledger(**about) -> CopyLedger:

@@ -3,10 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import forked
 
 from windtunnel.parts.copies.costs import SIZES, Measured
 from windtunnel.parts.copies.program_copies import ProgramCopies, SizeCounts, ThreadCounts, read_copies
@@ -16,7 +17,6 @@ from windtunnel.parts.copies.query import CopierHead, CopyCosts
 
 BUILT = Path(__file__).parents[3] / "build/copies"
 COPYING = str(BUILT / "tests/copying")
-WINDTUNNEL = str(Path(sys.executable).with_name("windtunnel"))
 TSC_HZ = 2_000_000_000
 HEAD = {"type": "copier", "engine": "dma", "kind": "core", "device": "dma_skeleton0", "cpu": 0, "tsc_hz": TSC_HZ}
 
@@ -96,10 +96,7 @@ def engine_of(directory: Path) -> dict[str, str]:
 
 
 def copies_of(*arguments: object, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [WINDTUNNEL, "copies", "of", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd, env=os.environ | environment
-    )
+    return forked.run(["copies", "of", *arguments], text=True, timeout=120, cwd=cwd, env=os.environ | environment)
 
 
 def document(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:

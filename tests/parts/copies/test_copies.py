@@ -313,7 +313,7 @@ def test_what_the_engine_does_not_have_is_refused_with_the_line(tmp_path, copies
         execute(tmp_path, copying(copies))
 
 
-def test_costs_of_copies_are_measured_without_a_run(tmp_path, monkeypatch):
+def test_costs_of_copies_are_measured_without_a_run(tmp_path, monkeypatch, one_round):
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))  # else others may be measured there at the same time
     found = {each.copier.engine: each for each in measure(depth=16)}
     assert set(found) == set(MOVING) - ({"cpu"} if len(os.sched_getaffinity(0)) > 1 else {"cpu", "dma"})
@@ -323,6 +323,6 @@ def test_costs_of_copies_are_measured_without_a_run(tmp_path, monkeypatch):
     assert list((tmp_path / "dpdk").iterdir()) == []
 
 
-def test_costs_of_a_device_that_is_not_there_are_refused():
+def test_costs_of_a_device_that_is_not_there_are_refused(one_round):
     with pytest.raises(UserError, match='no device "nowhere"'):
         measure(depth=16, device="nowhere")

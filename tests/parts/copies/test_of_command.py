@@ -7,13 +7,17 @@ import subprocess
 from contextlib import suppress
 
 import pytest
-from program_samples import COPYING, WINDTUNNEL, copies_of, document, engine_of
+from command_line import command, in_process
+from program_samples import COPYING, copies_of, document, engine_of
+
+from windtunnel.engine.find import find_engine
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_program_is_counted_and_compared_with_the_copiers_of_this_host(tmp_path):
-    done = copies_of("--out", "kept", "--json", "--", COPYING, "memcpy:65536:3000:8388608:0", cwd=tmp_path)
+def test_a_program_is_counted_and_compared_with_the_copiers_of_this_host(tmp_path, one_round):
+    words = ("copies", "of", "--out", "kept", "--json", "--", COPYING, "memcpy:65536:3000:8388608:0")
+    done = in_process(*words, cwd=tmp_path, WINDTUNNEL_ENGINE=str(find_engine()))
     assert done.returncode == 0, done.stderr
     values = document(done)
     assert json.loads((tmp_path / "kept/copies.json").read_text()) == values
@@ -50,9 +54,9 @@ def test_bad_input_is_refused_before_the_program_begins(tmp_path, arguments, wor
 
 def test_an_interrupt_ends_the_program_and_shows_what_it_copied(tmp_path):
     program = "import time; print('begun', flush=True); time.sleep(60)"
-    command = [WINDTUNNEL, "copies", "of", "--", "python3", "-c", program]
+    words = command("copies", "of", "--", "python3", "-c", program)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, env=os.environ | engine_of(tmp_path), start_new_session=True) as of:
+    with subprocess.Popen(words, **pipes, env=os.environ | engine_of(tmp_path), start_new_session=True) as of:
         try:
             while "begun" not in of.stderr.readline():
                 assert of.poll() is None

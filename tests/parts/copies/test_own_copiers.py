@@ -151,7 +151,8 @@ def test_one_that_loses_a_copy_is_given_up(tmp_path, of):
 
 @SIDES
 def test_one_that_copies_nothing_is_found(tmp_path, of):
-    run = lying(tmp_path, "copies_nothing", of)
+    library = built(tmp_path, "own_copier")
+    run = execute(tmp_path, of({"engine": f"./{library.name}", "options": {"fault": "copies_nothing"}})).run
     assert any(reason.startswith("copies wrong: ") for reason in run.record.verdict.reasons)
     assert verified(run).wrong_packets == copies_of(run).copies > 0
 
@@ -182,7 +183,7 @@ def test_a_crash_at_open_names_the_file(tmp_path):
 
 
 @EXAMPLES
-def test_its_costs_are_measured_beside_the_others(tmp_path, mine):
+def test_its_costs_are_measured_beside_the_others(mine, one_round):
     found = {one.copier.engine: one for one in measure(depth=16, files=[str(mine)])}
     own = found[str(mine)]
     assert [cost.bytes for cost in own.costs if cost.hot] == list(SIZES)
@@ -225,7 +226,7 @@ def forking(directory):
     return compiled(source, directory / "forks.so", "-std=gnu11", "-Wno-override-init", "-I", str(BROKEN)), children
 
 
-def test_what_one_has_started_ends_with_who_opened_it(tmp_path):
+def test_what_one_has_started_ends_with_who_opened_it(tmp_path, one_round):
     library, children = forking(tmp_path)
     assert copiers(find_engine(), library) and measure(depth=16, files=[str(library)])
     execute(tmp_path, copying({"engine": "./forks.so"}))
