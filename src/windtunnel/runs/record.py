@@ -51,12 +51,14 @@ def position_beyond(plan: Plan, line: Window | Result) -> str | None:
     if variant is not None and not 0 <= variant < variants:
         return f"variant {variant}, and the plan has {variants}"
     lengths = {"worker": len(plan.workers), "workload": len(plan.workloads)}
-    parts = [part for field in vars(line).values() if isinstance(field, list) for part in field]
+    # to ask a model for what it does not have takes ten times as long as to look into its fields, and each window has hundreds
+    lists = (field for field in vars(line).values() if isinstance(field, list))
+    parts = [vars(part) for field in lists for part in field if isinstance(part, BaseModel)]
     sides = {endpoint.side for endpoint in plan.endpoints}
-    for side in (part.endpoint for part in parts if hasattr(part, "stage")):
+    for side in (part["endpoint"] for part in parts if "stage" in part):
         if side not in sides:
             return f"a stage of the {side}, and the plan has none"
-    positions = ((name, getattr(part, name, None)) for part in parts for name in lengths)
+    positions = ((name, part.get(name)) for part in parts for name in lengths)
     return next(
         (
             f"{name} {at}, and the plan has {lengths[name]}"
