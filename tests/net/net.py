@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from rich.console import Console, RenderableType
-from typer.testing import CliRunner
 
 from windtunnel.cli.as_option import FORMATS
 from windtunnel.results.document import Document
@@ -47,10 +46,11 @@ def command(*words: str) -> View:
     """What the command says of an input, with its exit code."""
 
     def said(path: Path) -> str:
-        from windtunnel.cli.app import app
+        import in_process
+
         from windtunnel.errors import UserError
 
-        done = CliRunner().invoke(app, [word.replace("INPUT", str(path)) for word in words])
+        done = in_process.run(*(word.replace("INPUT", str(path)) for word in words))
         if isinstance(done.exception, UserError):
             return f"{done.exception.message}\nremedy: {done.exception.remedy}\n"
         if done.exception is not None and not isinstance(done.exception, SystemExit):

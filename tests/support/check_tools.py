@@ -1,14 +1,12 @@
 """What `windtunnel check` says of a scenario, and that a run says the same."""
 
+import in_process
 from real_runs import execute
 from scenario_tools import written
-from typer.testing import CliRunner
-
-from windtunnel.cli.app import app
 
 
 def checked(file, *words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["check", str(file), *words])
+    done = in_process.run("check", file, *words)
     assert not done.exception or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, " ".join(done.output.split())
 

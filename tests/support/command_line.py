@@ -13,6 +13,7 @@ from pathlib import Path
 import forked
 import pytest
 from fake_runs import FAKE
+from in_process import command_of
 
 from windtunnel.cli import main
 
@@ -50,6 +51,7 @@ def in_process(*arguments, cwd: Path, behaviour: str = "run", **changes) -> subp
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd)
+        patch.setattr("typer.main.get_command", command_of)
         patch.setattr(sys, "argv", ["windtunnel", *map(str, arguments)])
         for name, value in environment(behaviour, **changes).items():
             patch.setenv(name, value)

@@ -120,9 +120,21 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(windtunnel.__path__, "windtunnel.", onerror=lambda name: None):
         if not module.name.startswith(apart) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    _make_commands()
     _compile_pages()
     _ask_engines()
     gc.freeze()  # its pages stay shared
+
+
+def _make_commands() -> None:
+    """What each start of the command line makes first."""
+    import typer.main
+    from in_process import command_of
+
+    from windtunnel.cli.app import app
+
+    typer.main.get_command = command_of
+    command_of(app)
 
 
 def _ask_engines() -> None:

@@ -2,15 +2,10 @@
 
 from html.parser import HTMLParser
 
+import in_process
 import sample_lines as sample
-import typer
-from typer.testing import CliRunner
 
-from windtunnel.cli.show import show
 from windtunnel.runs import RunWriter, Verdict
-
-app = typer.Typer()
-app.command()(show)
 
 HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -73,7 +68,7 @@ class Page(HTMLParser):
 
 
 def shown_by(*arguments):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
+    result = in_process.run("show", *arguments, COLUMNS="120")
     if result.exception:
         raise result.exception
     return result.stdout

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
+import in_process
 from real_runs import SHORT_OF_TWO, assert_sound
 from scenario_tools import LENIENT, SHIPPED
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.runs import load
 from windtunnel.scenario import load as load_scenario
 
@@ -19,7 +18,7 @@ def run_short(file, out, *sets) -> dict:
     command = ["run", str(file), "--json", "--out", str(out)]
     for change in (*SHORTER, *sets):
         command += ["--set", change]
-    done = CliRunner().invoke(app, command)
+    done = in_process.run(*command)
     assert done.exit_code == 0, done.output or done.exception
     return json.loads(done.stdout)
 

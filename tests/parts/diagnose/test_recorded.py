@@ -3,13 +3,12 @@
 import json
 from dataclasses import replace
 
+import in_process
 import pytest
 import sample_lines as sample
 from diagnosed_runs import made
 from terminal_views import printed
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.parts.diagnose.causes import CAUSES
 from windtunnel.parts.diagnose.diagnose import diagnose
@@ -203,7 +202,7 @@ def test_the_command(tmp_path):
     writer.finish(Verdict(True))
     (tmp_path / "pcm.csv").write_text(PCM)
     words = ["diagnose", str(tmp_path / "run"), "--recorded", str(tmp_path / "pcm.csv"), "--json"]
-    ended = CliRunner().invoke(app, words)
+    ended = in_process.run(*words)
     assert ended.exit_code == 0, ended.output
     causes = {cause["code"]: cause for cause in json.loads(ended.stdout)["causes"]}
     assert causes["nic-writes"]["confidence"] is None

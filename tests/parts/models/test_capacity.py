@@ -2,12 +2,11 @@
 
 import json
 
+import in_process
 import pytest
 import sample_lines as sample
 from diagnosed_runs import made
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.parts.models.capacity import KEYS, UNSPLIT, what_if
 from windtunnel.parts.pcie.run_estimate import ports_of
@@ -206,11 +205,11 @@ def test_the_command(tmp_path):
         writer.line("windtunnel", line, line.model_dump_json())
     writer.finish(Verdict(True))
     asked = ["model", "what-if", str(tmp_path / "run"), "--set", "workload.0.extra_ticks=100"]
-    shown, document = (CliRunner().invoke(app, [*asked, *more]) for more in ((), ("--json",)))
+    shown, document = (in_process.run(*asked, *more) for more in ((), ("--json",)))
     assert shown.exit_code == document.exit_code == 0, shown.output
     found = json.loads(document.stdout)
     assert found["per_s"] < found["run_per_s"] and found["sets"] == ["workload.0.extra_ticks=100"]
     assert "predicted: " in shown.stdout and f"limit: {found['limit']}" in " ".join(shown.stdout.split())
     assert all(f"assumed: {words}" in " ".join(shown.stdout.split()) for words in found["assumptions"])
-    refused = CliRunner().invoke(app, [*asked[:3], "--set", "duration=3s"])
+    refused = in_process.run(*asked[:3], "--set", "duration=3s")
     assert refused.exit_code != 0

@@ -3,6 +3,7 @@
 import json
 import math
 
+import in_process
 import jsonschema
 import pytest
 from fake_runs import FAKE
@@ -10,9 +11,7 @@ from report_plots import plots
 from sample_runs import Page
 from scenario_tools import engine
 from tuning_tools import SCENARIO, SPACE, MadeUp, tuned
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.cli.as_option import FORMATS
 from windtunnel.errors import UserError
 from windtunnel.index.entry import read_entry
@@ -39,7 +38,7 @@ def command(monkeypatch):
 
     def run(*words, rig=None, code=0):
         monkeypatch.setattr(tuner, "Engines", lambda *about: rig or MadeUp())
-        done = CliRunner().invoke(app, ["tune", "echo.toml", "--space", "space.toml", "--out", "out", *words])
+        done = in_process.run("tune", "echo.toml", "--space", "space.toml", "--out", "out", *words)
         if isinstance(done.exception, UserError):
             raise done.exception
         assert done.exit_code == code, done.output or done.exception
