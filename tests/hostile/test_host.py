@@ -37,10 +37,13 @@ def test_a_cpu_outside_the_affinity(tmp_path):
     first, *others = sorted(os.sched_getaffinity(0))
     if not others:
         pytest.skip("needs two CPUs")
-    only_first = {"preexec_fn": lambda: os.sched_setaffinity(0, {first})}
-    code, said = run(arguments(tmp_path, f"server.cores=[{others[-1]}]"), **only_first)
-    assert code == 2 and f"CPU {others[-1]} does not exist, or is not allowed" in said and f"one of {first}" in said
-    code, _ = run(arguments(tmp_path), **only_first)
+    os.sched_setaffinity(0, {first})
+    try:
+        code, said = run(arguments(tmp_path, f"server.cores=[{others[-1]}]"))
+        assert code == 2 and f"CPU {others[-1]} does not exist, or is not allowed" in said and f"one of {first}" in said
+        code, _ = run(arguments(tmp_path))
+    finally:
+        os.sched_setaffinity(0, {first, *others})
     assert code == 0
     assert {worker["cpu"] for worker in record(tmp_path / "run")["engines"][0]["plan"]["workers"]} == {first}
 
