@@ -39,26 +39,33 @@ class MapRow:
 
 @dataclass(frozen=True)
 class CpuMap:
-    rows: list[MapRow]
-    """Empty if there was nothing to choose."""
-    reasons: list[str]
+    """What a map is drawn from. It is drawn if somebody looks: a study plans thousands of runs and shows none."""
 
+    topologies: Sequence[Topology]
+    placed: Sequence[Placed]
+    host: CpuTopology
+    allowed: Collection[int]
+    """CPUs of this process."""
+    reserved: Collection[int]
+    """CPUs with threads of parts."""
+    nic_nodes: Mapping[Side, int]
+    """The NUMA nodes of the sides' NICs."""
 
-def cpu_map(
-    topologies: Sequence[Topology],
-    placed: Sequence[Placed],
-    host: CpuTopology,
-    allowed: Collection[int],
-    reserved: Collection[int],
-    nic_nodes: Mapping[Side, int],
-) -> CpuMap:
-    """`allowed`: CPUs of this process; `reserved`: CPUs with threads of parts; `nic_nodes`: the NUMA nodes of the sides' NICs."""
-    allowed = set(allowed)
-    if len(allowed) <= NOTHING_TO_CHOOSE:
-        return CpuMap([], [])
-    return CpuMap(
-        list(_rows(placed, host, allowed, reserved)), list(_reasons(topologies, placed, host, allowed, nic_nodes))
-    )
+    @property
+    def rows(self) -> list[MapRow]:
+        """Empty if there was nothing to choose."""
+        return list(_rows(self.placed, self.host, self.allowed, self.reserved)) if self._choice else []
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the workers are where they are; empty if there was nothing to choose."""
+        if not self._choice:
+            return []
+        return list(_reasons(self.topologies, self.placed, self.host, self.allowed, self.nic_nodes))
+
+    @property
+    def _choice(self) -> bool:
+        return len(self.allowed) > NOTHING_TO_CHOOSE
 
 
 def main_cpus(

@@ -14,7 +14,7 @@ from windtunnel.scenario import part_resources, wires
 from windtunnel.scenario.capture import Capture
 from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.cpu_choice import divide
-from windtunnel.scenario.cpu_map import cpu_map, main_cpus, pairs_on_siblings
+from windtunnel.scenario.cpu_map import CpuMap, main_cpus, pairs_on_siblings
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.exchanges import StageOfSide
@@ -148,7 +148,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         notes=_notes(decided),
         resolved=_resolved(decided, sides, cpus),
         demands=demands,
-        maps=[cpu_map(sides, placed, host.topology, host.cpus, kept, nic_nodes(scenario, host))],
+        maps=[CpuMap(sides, placed, host.topology, set(host.cpus), kept, nic_nodes(scenario, host))],
     )
 
 
