@@ -60,7 +60,7 @@ def _wire(scenario: Scenario) -> None:
                 f"wire.kind = {wires.named('emulates')}, if Windtunnel runs both endpoints; if all workloads are streams, the peer may be another program",
             )
         if getattr(scenario.wire, key) is not None and wires.is_reliable(scenario):
-            option = next(option for option in wires.wire_of(scenario).options if option.lossy)
+            option = next(option for option in scenario.descriptor.options if option.lossy)
             raise Refusal(
                 ("wire", key),
                 f'{what} if the wire "{scenario.wire.kind}" is reliable: nothing may be lost there',
@@ -96,7 +96,7 @@ def _emulates(scenario: Scenario) -> bool:
 def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
     """Raises Refusal if an option is missing without which there is no such wire. A socket's place is found if none is named."""
     options = wires.values(scenario, table)
-    for option in wires.wire_of(scenario).options:
+    for option in scenario.descriptor.options:
         if option.required and option.type != "socket" and options.get(option.name, "") is None:
             raise Refusal(
                 (where,),
@@ -139,7 +139,7 @@ def _roles(scenario: Scenario) -> None:
     """Raises Refusal if both ends have the same role for their driver: they would deadlock."""
     if not both_sides(scenario):
         return
-    for option in (option for option in wires.wire_of(scenario).options if option.role):
+    for option in (option for option in scenario.descriptor.options if option.role):
         given = {side: wires.value(scenario, option.name, side) or "side" for side in SIDES}
         roles = {side: side if role == "side" else role for side, role in given.items()}
         if roles["server"] != roles["client"]:
@@ -220,7 +220,7 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
     for part in part_modules("traffic"):
         part.check_endpoint(scenario, topology)
     check_frames(scenario, topology)
-    side, keys, wire = topology.side, topology.keys, wires.wire_of(scenario)
+    side, keys, wire = topology.side, topology.keys, scenario.descriptor
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
         threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)
         if threshold is not None and threshold > descriptors:

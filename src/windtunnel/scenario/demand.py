@@ -67,7 +67,7 @@ def demand(
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
         "descriptors": _descriptors(scenario, topology),
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
-        "replayed frames": len(topology.dispatchers) * replayed * wires.wire_of(scenario).mbufs.frames,
+        "replayed frames": len(topology.dispatchers) * replayed * scenario.descriptor.mbufs.frames,
         "bursts": _bursts(topology),
         **part_resources.mbufs(scenario, topology),
         "faults": _held_by_faults(scenario, topology),
@@ -114,7 +114,7 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
 
 def _descriptors(scenario: Scenario, topology: Topology) -> int:
     """Packets that wait in the queues of the wire, as its descriptor has them."""
-    mbufs, keys = wires.wire_of(scenario).mbufs, topology.keys
+    mbufs, keys = scenario.descriptor.mbufs, topology.keys
     own = mbufs.fixed + mbufs.rx * keys.rx_descriptors + mbufs.tx * keys.tx_descriptors
     side: Side = "client" if topology.side == "server" else "server"
     peer = endpoint(scenario, side)

@@ -4,6 +4,7 @@
 in `checks`; what the host must offer, in `placement`, `demand`, `memory` and `needs`.
 """
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -35,6 +36,8 @@ from windtunnel.engine.plan_values import (
     VlanId,
     VlanPriority,
 )
+from windtunnel.engine.query import Wire as Descriptor
+from windtunnel.engine.wires import known
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.table import FileTable, Table
 from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
@@ -316,3 +319,9 @@ class Scenario(FileTable):
         None, description="the side that sends responses; required if Windtunnel runs both endpoints"
     )
     workload: list[Workload] = Field(min_length=1, max_length=16, description="one table for each kind of traffic")
+
+    @cached_property
+    def descriptor(self) -> Descriptor:
+        """The descriptor of its wire, looked up once: planning a run asks for it sixty times. A scenario that was read names no other wire
+        than a known one."""
+        return known()[self.wire.kind]

@@ -14,7 +14,7 @@ from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.nics import check_nics
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.wires import SIDES, is_timed, needed_option, value, wire_of
+from windtunnel.scenario.wires import SIDES, is_timed, needed_option, value
 
 ETHERNET_HEADER_BYTES = 14
 SOCKET_BYTES = 107
@@ -26,7 +26,7 @@ def check_host(scenario: Scenario, host: HostView, one_side: Side | None = None)
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
     sides = [side for side in SIDES if one_side in (None, side) and getattr(scenario, side) is not None]
-    for need in wire_of(scenario).needs:
+    for need in scenario.descriptor.needs:
         if check := _CHECKS.get(need.kind):
             check(scenario, host, sides, need)
 

@@ -119,6 +119,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         for mode in MODES
     }
     token = secrets.token_hex(4)
+    keys = _dump(scenario)
     decided = _Decided(
         scenario=scenario,
         host=host,
@@ -129,7 +130,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         token=token,
         socket=shared_socket(scenario, token),
         one_side=one_side,
-        digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
+        digest=hashlib.sha256(json.dumps(keys, sort_keys=True).encode()).hexdigest(),
         variants=variants,
         reserved_cpus=kept,
         engines_cpus=taken,
@@ -146,7 +147,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         ],
         names=names,
         notes=_notes(decided),
-        resolved=_resolved(decided, sides, cpus),
+        resolved=_resolved(decided, sides, cpus, keys),
         demands=demands,
         maps=[CpuMap(sides, placed, host.topology, set(host.cpus), kept, nic_nodes(scenario, host))],
     )
@@ -293,19 +294,21 @@ def _dump(scenario: Scenario) -> dict[str, Any]:
     return dump
 
 
-def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]]) -> dict[str, Any]:
-    """Every key; what was "auto" is what it became on this host."""
+def _resolved(
+    decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]], keys: dict[str, Any]
+) -> dict[str, Any]:
+    """Every key; what was "auto" is what it became on this host. `keys`: the scenario's, which it takes over."""
     scenario = decided.scenario
-    resolved = _dump(scenario) | {
+    resolved = keys | {
         "memory": decided.mode,
         "window": write("duration", window_ns(scenario)),
     }
     resolved["accounting"]["interrupted_above"] = write("duration", _interrupted_above(scenario))
     resolved["wire"] |= wires.dumped(scenario, scenario.wire)
     for topology in sides:
-        keys = topology.keys.model_dump(mode="json", by_alias=True) | wires.dumped(scenario, topology.keys)
-        keys["mempool"]["size"] = decided.demands[topology.side].size
+        of_side = topology.keys.model_dump(mode="json", by_alias=True) | wires.dumped(scenario, topology.keys)
+        of_side["mempool"]["size"] = decided.demands[topology.side].size
         if not topology.keys.worker:
-            keys["cores"] = cpus[topology.side]
-        resolved[topology.side] = keys
+            of_side["cores"] = cpus[topology.side]
+        resolved[topology.side] = of_side
     return resolved

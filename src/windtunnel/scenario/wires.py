@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from windtunnel.engine.plan_values import Side, Trait
-from windtunnel.engine.query import Wire, WireNeed, WireOption
+from windtunnel.engine.query import WireNeed, WireOption
 from windtunnel.engine.wires import known
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal, shown
@@ -17,13 +17,8 @@ from windtunnel.scenario.wire_options import OptionTable, WireName, as_plan_has_
 SIDES: tuple[Side, ...] = ("server", "client")
 
 
-def wire_of(scenario: Scenario) -> Wire:
-    """The descriptor. A scenario that was read names no other than a known one."""
-    return known()[scenario.wire.kind]
-
-
 def has(scenario: Scenario, trait: Trait) -> bool:
-    return trait in wire_of(scenario).traits
+    return trait in scenario.descriptor.traits
 
 
 def named(*traits: Trait, without: tuple[Trait, ...] = ()) -> str:
@@ -34,13 +29,13 @@ def named(*traits: Trait, without: tuple[Trait, ...] = ()) -> str:
 
 def values(scenario: Scenario, table: OptionTable) -> dict[str, Any]:
     """The options that stand in [wire] or an endpoint, each with its value; None for one without."""
-    read = options_of(wire_of(scenario), table.SCOPE).model_validate(table.model_extra or {})
+    read = options_of(scenario.descriptor, table.SCOPE).model_validate(table.model_extra or {})
     return {field.alias or name: getattr(read, name) for name, field in type(read).model_fields.items()}
 
 
 def dumped(scenario: Scenario, table: OptionTable) -> dict[str, Any]:
     """The options that stand in [wire] or an endpoint, as a scenario would write them."""
-    read = options_of(wire_of(scenario), table.SCOPE).model_validate(table.model_extra or {})
+    read = options_of(scenario.descriptor, table.SCOPE).model_validate(table.model_extra or {})
     return read.model_dump(mode="json", by_alias=True)
 
 
@@ -54,59 +49,59 @@ def value(scenario: Scenario, name: str, side: Side | None = None) -> Any:
 
 def of_type(scenario: Scenario, kind: str) -> Iterator[WireOption]:
     """The options of this type that the scenario's wire has."""
-    return (option for option in wire_of(scenario).options if option.type == kind)
+    return (option for option in scenario.descriptor.options if option.type == kind)
 
 
 def need(scenario: Scenario, kind: str) -> WireNeed | None:
     """What the wire needs of this kind."""
-    return next((need for need in wire_of(scenario).needs if need.kind == kind), None)
+    return next((need for need in scenario.descriptor.needs if need.kind == kind), None)
 
 
 def needed_option(scenario: Scenario, kind: str) -> WireOption | None:
     """The option that a need of this kind is about; None if the wire has no such need."""
-    names = [need.option for need in wire_of(scenario).needs if need.kind == kind]
-    return next((option for option in wire_of(scenario).options if option.name in names), None)
+    names = [need.option for need in scenario.descriptor.needs if need.kind == kind]
+    return next((option for option in scenario.descriptor.options if option.name in names), None)
 
 
 def is_timed(scenario: Scenario) -> bool:
     """Whether frames come at times of their own."""
-    options = [option for option in wire_of(scenario).options if option.timed]
+    options = [option for option in scenario.descriptor.options if option.timed]
     return any(value(scenario, option.name) == option.timed for option in options)
 
 
 def is_lossy(scenario: Scenario) -> bool:
     """Whether an option lets packets be lost on the way."""
-    return any(value(scenario, option.name) == option.lossy for option in wire_of(scenario).options if option.lossy)
+    return any(value(scenario, option.name) == option.lossy for option in scenario.descriptor.options if option.lossy)
 
 
 def sends_packets(scenario: Scenario) -> bool:
     """Whether requests are packets to the peer, and not operations on its memory."""
-    options = wire_of(scenario).options
+    options = scenario.descriptor.options
     return all(value(scenario, option.name) == option.packets for option in options if option.packets)
 
 
 def is_reliable(scenario: Scenario) -> bool:
     """Whether an option could let packets be lost, and does not."""
-    return any(option.lossy for option in wire_of(scenario).options) and not is_lossy(scenario)
+    return any(option.lossy for option in scenario.descriptor.options) and not is_lossy(scenario)
 
 
 def frame_option(scenario: Scenario) -> WireOption | None:
     """The option that says how long the frames are that the wire itself brings."""
-    return next((option for option in wire_of(scenario).options if option.frame), None)
+    return next((option for option in scenario.descriptor.options if option.frame), None)
 
 
 def traits(scenario: Scenario) -> list[Trait]:
     """The wire's traits as the plan has them."""
     timed: list[Trait] = ["timed"] if is_timed(scenario) else []
     lossy: list[Trait] = ["lossy"] if is_lossy(scenario) else []
-    return [*wire_of(scenario).traits, *timed, *lossy]
+    return [*scenario.descriptor.traits, *timed, *lossy]
 
 
 def plan_options(scenario: Scenario, endpoint: OptionTable, socket: str | None) -> dict[str, str]:
     """All options of an end as the engine wants them; `socket`: the place at which two processes find each other."""
     options: dict[str, str] = {}
     given = values(scenario, scenario.wire) | values(scenario, endpoint)
-    for option in wire_of(scenario).options:
+    for option in scenario.descriptor.options:
         option_value = given[option.name]
         if option.type == "socket":
             option_value = socket
@@ -126,7 +121,7 @@ def read_options(scenario: Scenario, refusal_of: Callable[[Any], Refusal]) -> No
         table: OptionTable | None = getattr(scenario, where)
         if table is None or not table.model_extra:
             continue
-        model = options_of(wire_of(scenario), table.SCOPE)
+        model = options_of(scenario.descriptor, table.SCOPE)
         _names(scenario, where, table, {field.alias for field in model.model_fields.values()}, refusal_of)
         try:
             read = model.model_validate(table.model_extra)

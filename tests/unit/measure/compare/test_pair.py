@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.wires import known
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.pair import Pair, change_after
 
@@ -37,7 +38,7 @@ def test_the_first_side_of_the_order_has_the_first_turn(order, change):
 
 
 def over(*wires):
-    return [SimpleNamespace(wire=SimpleNamespace(kind=wire)) for wire in wires]
+    return [SimpleNamespace(wire=SimpleNamespace(kind=wire), descriptor=known()[wire]) for wire in wires]
 
 
 @pytest.mark.parametrize(
