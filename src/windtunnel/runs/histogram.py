@@ -3,7 +3,9 @@
 A merged histogram is the same as one that recorded everything: counters are added, nothing is averaged.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from math import floor
 
 import numpy as np
@@ -56,18 +58,29 @@ def percentile(histogram: Histogram | None, percent: float, lost: int = 0) -> in
     Null if there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
     another name; and if it is one of the lost. Raises UserError for a histogram whose buckets have fewer samples than it says.
     """
-    if histogram is None or histogram.total == 0 or not enough(histogram.total + lost, percent / 100):
-        return None
-    wanted = max(1, floor(percent * (histogram.total + lost) / 100 + 0.5))
-    if wanted > histogram.total:
-        return None
-    passed = 0
-    for lowest, count in histogram.counts:
-        passed += count
-        if passed >= wanted:
-            top = highest_of_bucket(lowest, histogram.bits)
-            return top if histogram.max is None else min(top, histogram.max)
-    raise UserError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
+    return percentiles(histogram, (percent,), lost)[0]
+
+
+def percentiles(histogram: Histogram | None, percents: Sequence[float], lost: int = 0) -> list[int | None]:
+    """As `percentile`, for several in one pass over the buckets."""
+    if histogram is None:
+        return [None for _ in percents]
+    passed = list(accumulate(count for _, count in histogram.counts))
+
+    def value(percent: float) -> int | None:
+        if histogram.total == 0 or not enough(histogram.total + lost, percent / 100):
+            return None
+        wanted = max(1, floor(percent * (histogram.total + lost) / 100 + 0.5))
+        if wanted > histogram.total:
+            return None
+        bucket = bisect_left(passed, wanted)
+        if bucket == len(passed):
+            samples = passed[-1] if passed else 0
+            raise UserError(f"a histogram of {histogram.total} samples has only {samples} in its buckets")
+        top = highest_of_bucket(histogram.counts[bucket][0], histogram.bits)
+        return top if histogram.max is None else min(top, histogram.max)
+
+    return [value(percent) for percent in percents]
 
 
 def to_hdr(histogram: Histogram) -> HdrHistogram:

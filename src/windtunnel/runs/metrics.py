@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
-from windtunnel.runs.histogram import merge, percentile
+from windtunnel.runs.histogram import merge, percentiles
 from windtunnel.runs.registry import STAGE_COUNTERS
 from windtunnel.runs.registry.percentiles import PERCENTILES, Latency
 from windtunnel.runs.rows import LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
@@ -116,8 +116,9 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
 def latency(histogram: Histogram | None, lost: int = 0) -> Latency:
     """Percentiles of a histogram of ns, and of so many messages that took longer than any in it."""
     most, samples = (histogram.max, histogram.total) if histogram else (None, 0)
-    percentiles = {each.field: percentile(histogram, each.percent, lost) for each in PERCENTILES}
-    return Latency(**percentiles, maximum=most, samples=samples)
+    values = percentiles(histogram, [each.percent for each in PERCENTILES], lost)
+    of_fields = {each.field: value for each, value in zip(PERCENTILES, values, strict=True)}
+    return Latency(**of_fields, maximum=most, samples=samples)
 
 
 def _by(names: str, parts: Iterable[Iterable[Any]]) -> dict[Any, list[Any]]:
@@ -194,13 +195,8 @@ def _stage_row(
 def _spread(histogram: Histogram | None, tick_ns: float) -> Spread | None:
     if histogram is None:
         return None
-    ticks = (
-        histogram.min,
-        ratio(histogram.sum, histogram.total),
-        percentile(histogram, 50),
-        percentile(histogram, 99),
-        histogram.max,
-    )
+    mean = ratio(histogram.sum, histogram.total)
+    ticks = (histogram.min, mean, *percentiles(histogram, (50, 99)), histogram.max)
     return Spread(*(None if value is None else value * tick_ns for value in ticks))
 
 
