@@ -30,9 +30,9 @@ from windtunnel.measure.compare.reading import MetricKey, windows
 from windtunnel.measure.executor import Executor
 from windtunnel.measure.study.record import document_of, validated
 from windtunnel.runs import Record
-from windtunnel.runs import load as load_run
 from windtunnel.runs.directories import make_directory
 from windtunnel.runs.identity import flat
+from windtunnel.runs.reader import record_of
 from windtunnel.runs.record import LEAST_NUMBER, MOST_NUMBER
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.load import located
@@ -290,7 +290,7 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_CountedCompa
             comparison = _comparison(file)
             if comparison is None:
                 continue
-            record = load_run(_place(file, comparison.points[0].runs[0])).record
+            record = record_of(_place(file, comparison.points[0].runs[0]))
             kept.append(_counted(file, comparison, record))
         except UserError as error:
             unread.append(error.message)

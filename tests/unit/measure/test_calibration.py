@@ -2,14 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
+import in_process
 import jsonschema
 import pytest
 from comparing import HOST, SCENARIO, change, in_turn
 from fake_runs import FAKE
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.measure import calibration
 from windtunnel.measure.calibration import Calibration
@@ -45,8 +45,8 @@ def five_days(tmp_path_factory):
 
 @pytest.fixture
 def kept(five_days, tmp_path, monkeypatch):
-    """Of five days; may be written to. The windows of the newest comparison's runs alone are read: what is counted does not depend on them."""
-    monkeypatch.setattr(calibration, "LAST", 1)
+    """Of five days; may be written to. No windows of runs are read: how many comparisons count does not depend on them."""
+    monkeypatch.setattr(calibration, "windows", lambda run: [])
     return shutil.copytree(five_days, tmp_path / "kept")
 
 
@@ -237,15 +237,16 @@ def test_what_a_comparison_says_is_checked(kept, damage):
 
 
 def test_a_run_that_is_named_again_and_again_is_read_once(kept, monkeypatch):
-    monkeypatch.setattr(calibration, "LAST", 3)
-    document = json.loads((kept / "day-2" / "comparison.json").read_text())
-    (point,) = document["points"]
-    point["runs"] = point["runs"] * 50
-    (kept / "day-2" / "comparison.json").write_text(json.dumps(document))
-    assert shares(judge(kept))[2][1] == 48
-    point["runs"] = point["runs"] * 50
-    (kept / "day-2" / "comparison.json").write_text(json.dumps(document))
-    assert judge(kept).comparisons == 4
+    directories = list[Path]()
+    monkeypatch.setattr(calibration, "windows", lambda run: directories.append(run) or [])
+
+    def fifty_times(document):
+        (point,) = document["points"]
+        point["runs"] = point["runs"] * 50
+
+    assert changed_comparison(kept, fifty_times).comparisons == 5
+    assert len(directories) == len({*directories}) == 80
+    assert changed_comparison(kept, fifty_times).comparisons == 4
 
 
 def test_only_the_last_comparisons_have_their_runs_read(five_days, monkeypatch):
@@ -266,7 +267,7 @@ def test_a_directory_may_be_judged_from_anywhere(kept, monkeypatch, tmp_path):
 
 
 def calibrate(*arguments, code):
-    done = CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+    done = in_process.run("calibrate", *arguments)
     if isinstance(done.exception, UserError):
         raise done.exception
     assert done.exit_code == code, done.output
