@@ -5,7 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,11 @@ class Word:
     files: bool
     phrases: tuple[str, ...]
     """What may contain the word all the same."""
+
+    @cached_property
+    def parts(self) -> set[str]:
+        """Without which no text has it."""
+        return _parts_of_all(self.text)
 
     def found_in_text(self, text: str) -> bool:
         return bool(_pattern(self).search(text)) and bool(_pattern(self).search(_without(text, self.phrases)))
@@ -116,7 +121,7 @@ def offences(name: str, checked: list[Word]) -> Iterator[tuple[str, int, str]]:
     """Word, line and what has it."""
     stem, suffix, text = Path(name).stem, Path(name).suffix, (CHECKOUT / name).read_text()
     parts = _parts_of_all(f"{stem} {text}")
-    checked = [word for word in checked if _parts_of_all(word.text) <= parts]  # a few of them: the others need no look
+    checked = [word for word in checked if word.parts <= parts]  # a few of them: the others need no look
     yield from ((word.text, 0, name) for word in checked if (word.files or word.names) and word.found_in_name(stem))
     if not checked:
         return
@@ -141,10 +146,11 @@ def _python(text: str, docstrings: bool) -> tuple[dict[str, int], dict[int, str]
     """Names that a module defines -> line; line -> what its strings say."""
     names: dict[str, int] = {}
     texts: dict[int, str] = {}
-    tree = ast.parse(text)
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    bare = set[int]()
+    for node in ast.walk(ast.parse(text)):  # a statement comes before what is in it
         match node:
+            case ast.Expr(value=inner):
+                bare.add(id(inner))
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 names.setdefault(node.name, node.lineno)
             case ast.arg():
