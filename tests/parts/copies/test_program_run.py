@@ -10,6 +10,7 @@ import pytest
 from program_samples import COPYING, counted
 
 from windtunnel.errors import UserError
+from windtunnel.parts.copies import program_run
 from windtunnel.parts.copies.program_copies import ProgramCopies
 from windtunnel.parts.copies.program_page import ABI, BYTES, MAGIC, THREADS, Head, Page
 from windtunnel.parts.copies.program_run import find_library, run_program
@@ -45,6 +46,14 @@ def with_library(command: Sequence[str], **environment: str) -> "subprocess.Comp
     """The command with the library in it and nobody who counts, or who counts somewhere else."""
     preloaded = os.environ | {"LD_PRELOAD": str(find_library(command[0]))} | environment
     return subprocess.run(command, capture_output=True, text=True, check=False, env=preloaded, timeout=60)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a pid namespace needs root")
+def test_a_thread_in_another_pid_namespace_has_no_name_of_a_process_in_this_one(monkeypatch):
+    """Its process is 1 there, which is another one's number here."""
+    monkeypatch.setattr(program_run, "NAMES_EVERY_S", 0.002)
+    copies = counted(["unshare", "--pid", "--fork", COPYING, "memcpy:65536:200000:8388608:0"])
+    assert [thread.name for thread in copies.threads if thread.copies >= 200_000] == ["copying"]
 
 
 @pytest.mark.parametrize("checked", ["", "_chk"])

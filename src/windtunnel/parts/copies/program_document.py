@@ -19,7 +19,7 @@ MOST_THREADS = 20
 """Rows of threads, those that copied most; the others are one row."""
 NOT_SEEN = (
     "not seen: copies that a compiler made inline (most of small, constant sizes), loops of the program's own and DPDK's rte_memcpy, those within "
-    "the C library and the kernel, and children that start statically linked, with other rights, or without LD_PRELOAD"
+    "the C library and the kernel, and children that start statically linked, with other rights, without LD_PRELOAD, or with another /proc"
 )
 TIMED = (
     "timed at random: of 1 MiB and more all, of 16 KiB and more one of 8, of others one of 64, each beside an empty measurement, which is taken "
@@ -47,7 +47,7 @@ def verdict(copies: ProgramCopies) -> str:
     if not copies.processes:
         return f"{copies.command[0]} began without the library: nothing is known of its copies"
     if not copies.copies:
-        return f"{copies.command[0]} called none of memcpy, memmove and mempcpy: if it copies, its compiler made the copies inline"
+        return f"{copies.command[0]} called none of memcpy, memmove and mempcpy: if it copies, its compiler made the copies inline, or a child does that is not seen"
     whole = f"{fmt.count(copies.copies)} copies of {fmt.size(copies.bytes)}"
     if copies.share is None:
         return f"{whole}; the share of CPU time is not known: {_unknown_share(copies)}"

@@ -136,9 +136,24 @@ class _Waiting:
         self._page_faults += used.ru_minflt
 
     def _read_names(self) -> None:
-        for process, thread in self._page.ids():
+        """Of threads whose processes are below this one: in another pid namespace they have numbers that are those of others here."""
+        threads = [*self._page.ids()]
+        below = {process for process in {process for process, _ in threads} if _is_below(process)}
+        for process, thread in threads:
+            if process not in below:
+                continue
             with contextlib.suppress(OSError):
                 self._names[process, thread] = proc.text(f"/proc/{process}/task/{thread}/comm").removesuffix("\n")
+
+
+def _is_below(process: int) -> bool:
+    """Whether a process is a child of this one, a child of such a child, and so on (proc_pid_stat(5))."""
+    with contextlib.suppress(OSError):
+        while process > 1:
+            process = int(proc.text(f"/proc/{process}/stat").rpartition(")")[2].split()[1])
+            if process == os.getpid():
+                return True
+    return False
 
 
 @contextlib.contextmanager
