@@ -1,7 +1,7 @@
 """Runs over the emulated link: never faster than its rate, never sooner than its delay, what is dropped has a name."""
 
 import pytest
-from real_runs import L_APP, PATIENT, drops, execute, messages, run_well, scenario
+from real_runs import L_APP, PATIENT, after, drops, execute, messages, run_well, scenario
 from scenario_tools import finished
 
 from windtunnel.errors import UserError
@@ -44,8 +44,8 @@ def test_the_link_is_never_faster_than_its_rate(tmp_path, wire):
 
 
 def test_a_full_queue_drops_its_tail_and_counts_it(tmp_path):
-    data = scenario(L_APP | {"timeout": "300ms"}, wire=link(rate="10Mbps", queue=8), client={"inflight": 64})
-    run = run_well(tmp_path, data)
+    keys = {"wire": link(rate="10Mbps", queue=8), "client": {"inflight": 64}}
+    run = run_well(tmp_path, scenario(L_APP | {"timeout": "300ms"}, **keys, **after(200)))
     full = drops(run, "client")["emulated_queue_full"]
     assert full > 0 and messages(run).lost > 0
     [asked] = [p for p in run.record.engines[0].result.packets if p.source == "client"]

@@ -3,6 +3,7 @@
 import array
 import os
 import random
+import re
 import socket
 import struct
 import time
@@ -56,17 +57,14 @@ def test_strangers_on_the_socket_of_a_memif_end_a_server_in_words_or_not_at_all(
     code, said = ended(server)
     assert connected > 0 and code in (1, 2), said
     [reason] = reasons(tmp_path / "run")
-    assert reason.startswith(
-        (
-            "engine refused: no client sent a hello within 5 s",
-            *(
-                f"engine died: {signal} while {phase}, as in each of 4 starts: a program that is not the other side"
-                for signal in ("SIGABRT", "SIGSEGV")
-                for phase in ("opening ports", "waiting for the link")
-            ),
-            "engine killed: it closed its output and did not exit while ",  # the host gave it no CPU to end
-        )
-    )
+    assert re.match(
+        r"engine refused: no client sent a hello within 5 s"
+        # how far a start comes, and how many there are in 5 s, is the host's matter
+        r"|engine died: (SIGABRT|SIGSEGV) while (opening \w+|waiting for the link), as in each of [2-4] starts: a program "
+        r"that is not the other side"
+        r"|engine killed: it closed its output and did not exit while ",  # the host gave it no CPU to end
+        reason,
+    ), reason
     assert not os.path.exists(path)
 
 
