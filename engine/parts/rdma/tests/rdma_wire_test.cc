@@ -411,6 +411,19 @@ TEST(Introduction, WhoHasHeardOneEndCannotPassForTheOther) {
     }
 }
 
+TEST_F(Rdma, TakesNoMemoryThatOthersMayHaveMade) {
+    const json p = plan_of({{"type", "rdm"}});
+    for (size_t i : {client, server}) {
+        const json &e = p["endpoints"][i];
+        const std::filesystem::path memory =
+            "/dev/shm/windtunnel-" + e["ip"].get<std::string>() + "-" + e["udp_port"].dump();
+        std::ofstream(memory).put(0);
+        std::filesystem::permissions(memory, std::filesystem::perms{0606});
+        EXPECT_TRUE(contains(refusal_of(p), memory.string() + " is not this user's alone"));
+        std::filesystem::remove(memory);
+    }
+}
+
 TEST_F(Rdma, RefusesWhatItCannotDo) {
     EXPECT_TRUE(
         contains(refusal_of(plan_of({{"type", "ud"}, {"provider", "tcp"}})),
