@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from children import children
 from kernel_peer import execute, over_tap, over_veth, over_xdp, ping
 from namespace import run
+from processes import children
 from real_runs import assert_sound
 
 from windtunnel.engine import xdp

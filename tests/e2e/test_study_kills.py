@@ -11,9 +11,9 @@ from pathlib import Path
 
 import forked
 import pytest
-from children import children
 from command_line import hanging
 from fake_runs import FAKE, gone
+from processes import children
 from study_tools import HEAD, ONE_FACTOR, SCENARIO, Heard, finished, on_paper, runs, show_two_levels, written
 
 from windtunnel.engine.find import find_engine

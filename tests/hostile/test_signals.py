@@ -7,9 +7,9 @@ import signal
 import time
 
 import pytest
-from children import children
 from fake_runs import gone
 from hostile_run import arguments, ended, record, start
+from processes import children
 from sharing_tools import until
 
 LONG = pytest.mark.long("hostile")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from processes import open_paths
+
 ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "build" / "attach"
 PROBE = BUILT / "libwindtunnel-attach.so"
@@ -75,8 +77,7 @@ class Application:
         return sorted(map(self.comm, self.tids()))
 
     def memfds(self) -> int:
-        links = Path(f"/proc/{self.pid}/fd").iterdir()
-        return sum("windtunnel-attach" in os.readlink(link) for link in links)
+        return sum("windtunnel-attach" in path for path in open_paths(self.pid))
 
     def foreign(self) -> int:
         """How many pointers of the data path are not the drivers' own."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from attach_tools import INJECT, PROBE, inject, wait_for
+from processes import open_paths
 
 from windtunnel.parts.attach import page
 
@@ -100,10 +101,7 @@ def test_a_refusal_without_an_end_says_nothing_to_a_terminal() -> None:
 
 
 def has_memory_open(pid: int) -> bool:
-    try:
-        return any(os.readlink(link).endswith("/mem") for link in Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:
-        return False
+    return any(path.endswith("/mem") for path in open_paths(pid))
 
 
 def stopped_early(pid: int) -> subprocess.Popen[str] | None:

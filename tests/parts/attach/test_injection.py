@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from attach_tools import INJECT, PROBE, RX, Application, application, inject, observe, observe_wrapped, wait_for
+from processes import open_paths
 
 pytestmark = pytest.mark.slow
 TELEMETRY, MESSAGES, INTERRUPTS = 1, 2, 4
@@ -123,8 +124,7 @@ def test_the_child_of_a_process_that_had_the_probe_gets_one_of_its_own() -> None
     with application(control=TELEMETRY) as app:
         child = int(app.tell("daemon")["daemon"])
         try:
-            links = Path(f"/proc/{child}/fd")
-            wait_for(lambda: not any("windtunnel-attach" in os.readlink(link) for link in links.iterdir()), "closed")
+            wait_for(lambda: not any("windtunnel-attach" in path for path in open_paths(child)), "closed")
             done = inject(child)
             assert done.returncode == 0, done.stderr
             assert observe(child, **{"for": 100})["port"][0]["wraps"] == 1

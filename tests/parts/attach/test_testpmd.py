@@ -4,18 +4,14 @@ import json
 import socket
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from attach_tools import COUNTS, LATENCY, PROBE, READY, RX, SIZED, STATS, TIMED, TX, inject, observe, observer, wait_for
+from processes import thread_names
 from testpmd import Testpmd, forwarded, testpmd
 
 pytestmark = pytest.mark.slow
 ALL = COUNTS | TIMED | SIZED | LATENCY | STATS
-
-
-def threads_of(pid: int) -> list[str]:
-    return [path.read_text().strip() for path in Path(f"/proc/{pid}/task").glob("*/comm")]
 
 
 @pytest.mark.alone
@@ -25,7 +21,7 @@ def test_packets_and_bursts_are_those_of_testpmds_own_statistics(burst: int) -> 
         done = inject(app.pid)
         assert done.returncode == 0, done.stderr
         with observer(app.pid, modes=ALL, timed_every=16, **{"for": 4000}) as watching:
-            wait_for(lambda: threads_of(app.pid).count("wt-attach") == 1, "loaded")
+            wait_for(lambda: list(thread_names(app.pid).values()).count("wt-attach") == 1, "loaded")
             time.sleep(0.5)  # within 5 ms all is wrapped: the page's counts say so below
             app.tell("start")
             time.sleep(0.5)

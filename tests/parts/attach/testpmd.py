@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from processes import thread_names
 
 PROMPT = "testpmd> "
 
@@ -33,9 +34,9 @@ class Testpmd:
         )
         self.prefix = eal[eal.index("--file-prefix") + 1]
         self.read_to_prompt()
-        for task in Path(f"/proc/{self.pid}/task").iterdir():
-            if "worker" in (task / "comm").read_text():  # it polls, and is not to take a CPU from other tests
-                os.setpriority(os.PRIO_PROCESS, int(task.name), 15)
+        for thread, name in thread_names(self.pid).items():
+            if "worker" in name:  # it polls, and is not to take a CPU from other tests
+                os.setpriority(os.PRIO_PROCESS, thread, 15)
 
     @property
     def pid(self) -> int:

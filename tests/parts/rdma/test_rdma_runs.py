@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from children import children
 from crosses import cross, each_once
+from processes import children
 from rdma_samples import RUN_ELSEWHERE
 from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED

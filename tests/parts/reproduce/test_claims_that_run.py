@@ -11,7 +11,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from children import children
+from processes import children
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 120

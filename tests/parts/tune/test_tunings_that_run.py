@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import threading
-from pathlib import Path
 
 import forked
 import pytest
 from command_line import environment
 from fake_runs import gone
+from processes import children
 from scenario_tools import LENIENT
 
 pytestmark = pytest.mark.slow
@@ -76,11 +76,7 @@ def test_a_killed_tuning_repeats_no_trial_that_had_ended(files, kills):
         while len(kept(files)) < wanted and process.poll() is None:
             threading.Event().wait(0.005)
         assert process.poll() is None, f"it ended before trial {wanted}: {process.stdout.read()}"
-        engines = [
-            int(child)
-            for file in Path(f"/proc/{process.pid}/task").glob("*/children")
-            for child in file.read_text().split()
-        ]
+        engines = children(process.pid)
         process.kill()
         process.communicate()
         assert all(gone(pid) for pid in engines)
