@@ -58,7 +58,7 @@ struct part {
 
     // Whether the part carries this application's workload, in the place of messages over UDP. It has then
     // opened all that the application needs, and `a.carrier`.
-    bool (*open_application)(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w);
+    bool (*open_application)(run_state &f, application &a, const endpoint &e, const workload_plan &w);
     // Adds to what the handler of a workload learns when it is opened.
     void (*tell_handler)(const workload_plan &w, wt_open &about);
     // Whether clients call this handler for the part, also where it has nothing to write to requests.

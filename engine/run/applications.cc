@@ -36,7 +36,7 @@ std::optional<size_cursor> sizes_of(run_state &f, const std::optional<sizes_plan
                        seed_of(f.plan.seed, what, a.index), 0};
 }
 
-void open_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+void open_client(run_state &f, application &a, const endpoint &e, const workload_plan &w) {
     const auto sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
     const uint32_t messages = messages_at_once(a, sizes.has_value());
     open_sending(f, a, e, w, messages);
@@ -90,18 +90,16 @@ uint32_t messages_at_once(const application &a, bool sizes_vary) {
     return sizes_vary ? a.batch_tx : std::max(1u, a.batch_tx / a.request.segments);
 }
 
-void open_sending(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w,
-                  uint32_t at_once) {
-    const port &p = f.ports[static_cast<size_t>(&e - f.plan.endpoints.data())];
+void open_sending(run_state &f, application &a, const endpoint &e, const workload_plan &w, uint32_t at_once) {
     a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index),
-                                                  largest_inflight(f.plan, e, a.index), a.response.segments,
-                                                  first_generation(p));
+                                                  largest_inflight(f.plan, *e.plan, a.index),
+                                                  a.response.segments, first_generation(*e.port));
     auto &s = *(a.sending = std::make_unique<client_sending>());
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
     s.at_once = at_once;
     s.open_loop = w.load->mode == load_mode::open;
-    if (s.open_loop) open_load(f, w, e, a, s);
+    if (s.open_loop) open_load(f, w, *e.plan, a, s);
     s.slots.resize(at_once);
     s.intended.resize(at_once);
 
@@ -131,9 +129,9 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         a.response = shape_of(w.response_bytes, ep);
         if (const auto use = handler_of_application(f.plan, endpoint_index, i))
             a.handler = open_handler(f, *use, &a.handler_state, &a.steps);
-        if (ask_parts(&part::open_application, f, a, ep, w)) continue;
+        if (ask_parts(&part::open_application, f, a, e, w)) continue;
         if (ep.side == side::client)
-            open_client(f, a, ep, w);
+            open_client(f, a, e, w);
         else
             open_server(f, a, ep, w);
     }

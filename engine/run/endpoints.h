@@ -35,8 +35,7 @@ uint32_t messages_at_once(const application &a, bool sizes_vary);
 
 // What app_tx and app_rx of a client need whatever they send: an in-flight table, and a load that makes up to
 // `at_once` messages a call. Throws refusal.
-void open_sending(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w,
-                  uint32_t at_once);
+void open_sending(run_state &f, application &a, const endpoint &e, const workload_plan &w, uint32_t at_once);
 
 // All throw refusal. `endpoint_index`: in the plan.
 void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index);

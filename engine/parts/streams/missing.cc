@@ -5,7 +5,7 @@
 
 namespace wt {
 
-static bool refuse_stream(run_state &, application &, const endpoint_plan &, const workload_plan &w) {
+static bool refuse_stream(run_state &, application &, const endpoint &, const workload_plan &w) {
     if (!w.stream) return false;
     throw refusal(
         "workload " + w.name + ": this engine was built without TCP",

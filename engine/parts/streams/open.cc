@@ -62,7 +62,7 @@ copy_places places_of_writes(const stream &s) {
 }
 
 // What app_tx and app_rx of a client need beside what clients of messages have.
-void open_stream_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+void open_stream_client(run_state &f, application &a, const endpoint &e, const workload_plan &w) {
     stream &s = stream_of(a);
     s.write_bytes = w.stream->write_bytes;
     s.writes_at_once = std::clamp(bytes_at_once / s.write_bytes, 1u, a.batch_tx);
@@ -93,10 +93,10 @@ void check_workers(const run_state &f, const endpoint &e, uint32_t endpoint_inde
 
 }  // namespace
 
-bool open_stream(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+bool open_stream(run_state &f, application &a, const endpoint &e, const workload_plan &w) {
     if (!w.stream) return false;
     f.lines.phase("opening a stream of " + w.name);
-    if (e.applications[a.index].dispatchers.size() != 1)
+    if (e.plan->applications[a.index].dispatchers.size() != 1)
         throw refusal("workload " + w.name + ": an application of a stream has several dispatchers",
                       "use as many applications as dispatchers");
     a.carrier = std::make_unique<stream>(stream_layout_of(f, a, w));
@@ -105,7 +105,7 @@ bool open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     s.send_bytes = plan.send_buffer_bytes;
     s.send_buffer = memory_of(w, "send buffer", plan.send_buffer_bytes, a.pool->socket_id);
     s.receive_buffer = memory_of(w, "receive buffer", plan.receive_buffer_bytes, a.pool->socket_id);
-    const tcp_settings settings = settings_of(f, s, a, e, w);
+    const tcp_settings settings = settings_of(f, s, a, *e.plan, w);
     s.connection.reset(wt_tcp_open(&settings));
     if (!s.connection)
         throw refusal("workload " + w.name + ": TCP refuses this address, port, MTU or buffer",
@@ -115,7 +115,7 @@ bool open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     s.pool = a.pool;
     s.of = &a;
     s.tx_steps.names = {{"send buffer to packet", false}};
-    e.side == side::client ? open_stream_client(f, a, e, w) : open_stream_server(a, w);
+    e.plan->side == side::client ? open_stream_client(f, a, e, w) : open_stream_server(a, w);
     stream_publish_state(s);
     return true;
 }

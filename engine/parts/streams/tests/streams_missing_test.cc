@@ -15,7 +15,7 @@ TEST(streams_missing, a_stream_is_refused_with_a_remedy) {
     line_writer lines{-1};
     run_state f{p, lines, clock};
     application a;
-    const endpoint_plan e{};
+    const endpoint e{};
     workload_plan w{};
     w.name = "bulk";
     EXPECT_FALSE(ask_parts(&part::open_application, f, a, e, w)) << "it has messages";
