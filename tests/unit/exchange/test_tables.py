@@ -51,16 +51,14 @@ def values_of_field(name: str, field: FieldInfo) -> st.SearchStrategy:
     return values_of(Annotated[field.annotation, field])
 
 
-def values_of(kind, lowest: int = 0, highest: int = 2**64 - 1) -> st.SearchStrategy:
-    """Anything that a field of this type may hold. `lowest`, `highest`: of a whole number."""
+def values_of(kind, *bounds) -> st.SearchStrategy:
+    """Anything that a field of this type may hold. `bounds`: of a number, beside those of 64 bits."""
     if typing.get_origin(kind) is Annotated:
         kind, *metadata = typing.get_args(kind)
         bounds = [bound for one in metadata for bound in (one.metadata if isinstance(one, FieldInfo) else [one])]
-        lowest = max([lowest, *(bound.ge for bound in bounds if isinstance(bound, Ge))])
-        highest = min([highest, *(bound.le for bound in bounds if isinstance(bound, Le))])
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, UnionType):
-        return st.one_of(*(values_of(one, lowest, highest) for one in inner))
+        return st.one_of(*(values_of(one, *bounds) for one in inner))
     if origin is typing.Literal:
         return st.sampled_from(inner)
     if origin is list:
@@ -75,7 +73,7 @@ def values_of(kind, lowest: int = 0, highest: int = 2**64 - 1) -> st.SearchStrat
     return {
         type(None): st.none(),
         bool: st.booleans(),
-        int: st.integers(lowest, highest),
+        int: st.from_type(Annotated[int, Ge(0), Le(2**64 - 1), *bounds]),
         float: st.floats(allow_nan=False, allow_infinity=False),
         str: TEXTS,
     }[kind]
