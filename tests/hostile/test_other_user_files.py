@@ -1,6 +1,8 @@
 """Another user may write into the directory in which something is started: what they put there is taken neither for the run's directory nor
 for a shipped scenario, nor does a tool read it, and a token is of nobody else."""
 
+import os
+
 import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
@@ -8,7 +10,9 @@ from fake_tools import monitor, tool
 from part_samples import part_samples
 
 from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.engine.walked import read_beginning
 from windtunnel.errors import UserError
+from windtunnel.exchange import http_server
 from windtunnel.exchange.http_server import token_of
 from windtunnel.measure import execute
 from windtunnel.measure.monitor.monitor import Request
@@ -84,6 +88,23 @@ def test_a_tool_of_the_monitor_starts_where_only_root_writes(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monitor(Request(["llc"], [0], seconds=1), tmp_path / "kept", tmp_path / "bin").conduct()
     assert (tmp_path / "kept" / "monitor-perf-stat.csv").read_text() == "/\n"
+
+
+@pytest.mark.root
+def test_a_token_of_another_user_is_theirs_after_they_have_removed_it(tmp_path, monkeypatch):
+    tmp_path.chmod(0o1777)
+    token = tmp_path / "token"
+    token.write_text("t" * 40)
+    token.chmod(0o600)
+    os.chown(token, 54321, 54321)
+
+    def read_and_remove(file: int, most_bytes: int) -> str:
+        token.unlink()
+        return read_beginning(file, most_bytes)
+
+    monkeypatch.setattr(http_server, "read_beginning", read_and_remove)
+    with pytest.raises(UserError, match=f"{token}: other users may put a token of theirs there"):
+        token_of(token)
 
 
 @pytest.mark.parametrize("through", ["", "link/"])

@@ -211,7 +211,7 @@ def test_a_token_is_read_from_a_regular_file(tmp_path):
     os.mkfifo(token, 0o600)
     with pytest.raises(UserError, match=f"{token}: the token cannot be read: not a regular file"):
         http.token_of(token)
-    with pytest.raises(UserError, match=f"{tmp_path}: the token cannot be read: is a directory"):
+    with pytest.raises(UserError, match=f"{tmp_path}: the token cannot be read: not a regular file"):
         http.token_of(tmp_path)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from windtunnel.engine.ask import ask
-from windtunnel.engine.own_directory import way_is_as_own
+from windtunnel.engine.own_directory import file_is_as_own
 from windtunnel.errors import UserError, as_argument
 from windtunnel.version import __version__
 
@@ -87,7 +87,7 @@ def find_native(folder: str, name: str) -> Path:
 
 def check_beside(file: Path, engine: Path) -> None:
     """Raises UserError for a file near the engine that may be of somebody else: beside a directory of ours in /tmp everybody makes their own."""
-    if not way_is_as_own(file, engine):
+    if not file_is_as_own(file, engine):
         raise UserError(
             f"{file}: other users than the engine's may have put it there",
             remedy=f"leave the engine where it was built or installed: {engine}",

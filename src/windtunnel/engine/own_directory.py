@@ -66,37 +66,51 @@ def for_temporary() -> Path:
 
 
 def way_is_own(directory: Path) -> bool:
-    """Whether nobody but root can put something else in its place, or into it: what is there of the way to it, and of each link on that way, is
-    this user's or root's, and others write to it at most as to /tmp."""
-    passed = _passed(directory)
-    return bool(passed) and all(status.st_uid in _own(passed) and not others_may_replace(status) for status in passed)
+    """Whether nobody but root can put something else in its place, or into it, once it is there: what is there of the way to it is as of
+    `are_own`. What is made there later may be another user's if it is not looked at again."""
+    passed: list[os.stat_result] = []
+    try:
+        os.close(walk(directory, passed, follow=True))
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError:
+        return False
+    return are_own(passed)
 
 
-def way_is_as_own(path: Path, known: Path) -> bool:
-    """Whether nobody can put something else in the place of a file who could not do so with a known one, which this user runs: as `way_is_own`, and
+def file_is_own(path: Path) -> bool:
+    """Whether something is there, and nobody but root can put something else in its place."""
+    return are_own(_way(path))
+
+
+def file_is_as_own(path: Path, known: Path) -> bool:
+    """Whether something is there, and nobody can put something else in its place who could not do so with a known file, which this user runs:
     the owners of what is on the way to the known one count as this user. If others could replace that, nothing is asked."""
-    passed, trusted = _passed(path), _passed(known)
-    owners = {*_own(trusted), *(status.st_uid for status in trusted)}
-    return any(map(others_may_replace, trusted)) or (
-        bool(passed) and all(status.st_uid in owners and not others_may_replace(status) for status in passed)
-    )
+    passed, trusted = _way(path), _way(known)
+    return any(map(others_may_replace, trusted)) or are_own(passed, *(status.st_uid for status in trusted))
 
 
-def _passed(path: Path) -> list[os.stat_result]:
-    """What is there of the way to it, and of each link on that way; nothing if the way cannot be walked."""
+def are_own(passed: list[os.stat_result], *owners: int) -> bool:
+    """Whether all that a walk has passed, links on the way too, is this user's, root's or of these owners, and others write to it at most as to
+    /tmp, in which they cannot put something else in the place of what they do not own. False for nothing."""
+    if not passed:
+        return False
+    trusted = {
+        passed[0].st_uid,
+        os.geteuid(),
+        *owners,
+    }  # in a user namespace without root, root looks like another user
+    return all(status.st_uid in trusted and not others_may_replace(status) for status in passed)
+
+
+def _way(path: Path) -> list[os.stat_result]:
+    """The way to what is there, and of each link on that way. Nothing if it is not there: it may be a moment later, of anybody."""
     passed: list[os.stat_result] = []
     try:
         os.close(walk(path, passed, follow=True))
-    except (FileNotFoundError, NotADirectoryError):
-        pass  # what is there is looked at
     except OSError:
         return []
     return passed
-
-
-def _own(passed: list[os.stat_result]) -> tuple[int, int]:
-    """Root, which in a user namespace without root looks like another user, and this user."""
-    return passed[0].st_uid if passed else 0, os.geteuid()
 
 
 def make(path: Path) -> None:

@@ -22,13 +22,14 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from windtunnel.engine.own_directory import way_is_own
+from windtunnel.engine.own_directory import are_own
+from windtunnel.engine.walked import read_beginning, walk
 from windtunnel.errors import UserError, as_argument
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
 from windtunnel.live import places
 from windtunnel.runs.directories import Held
-from windtunnel.text_file import beginning, open_regular
+from windtunnel.text_file import open_regular
 
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 """Bytes."""
@@ -391,12 +392,17 @@ def shown(listening: ListeningSocket) -> str:
 
 def token_of(path: Path) -> str:
     """The token in a file. Raises UserError if it is short, if others may read it, if it may be another user's, or if the file is not regular."""
+    passed: list[os.stat_result] = []
     try:
-        text, status = beginning(path, MOST_HEAD)
+        file = walk(path, passed, follow=True)
+        try:
+            text = read_beginning(file, MOST_HEAD)
+        finally:
+            os.close(file)
     except OSError as error:
         raise unreadable_token(path, error) from None
-    token = token_in(path, text, status.st_mode)
-    if not way_is_own(path):
+    token = token_in(path, text, passed[-1].st_mode)
+    if not are_own(passed):
         raise UserError(
             f"{path}: other users may put a token of theirs there",
             remedy="name a file of yours, in directories that only you and root may write",

@@ -171,6 +171,17 @@ def test_nobody_else_may_put_a_directory_in_the_place_of_ours(ways, way, own):
     assert own_directory.way_is_own(ways[way]) is own
 
 
+@pytest.mark.parametrize(
+    ("way", "own"), [("all", False), ("tmp", True), ("ours", True), ("link", True), ("none", False)]
+)
+def test_what_is_not_there_is_nobodys_file(ways, way, own):
+    """Who has looked a moment before, or looks again, may meet a file of anybody, whose owner takes it away and puts it back."""
+    if way != "none":
+        ways[way].touch()
+    assert own_directory.file_is_own(ways[way]) is own
+    assert own_directory.file_is_as_own(ways[way], ways["ours"].parent) is own
+
+
 @needs_root
 def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeypatch):
     """`su` keeps XDG_RUNTIME_DIR of who called it, who could swap what EAL and memif make there."""
