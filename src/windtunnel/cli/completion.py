@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from windtunnel.engine.own_directory import way_is_own
+from windtunnel.errors import UserError
+
 _CHOICE = re.compile(r'"([^"]+)"')
 _LONGEST = 64 << 10
 _HARMLESS = re.compile(r"[\w./][\w./:=,@+-]*")
@@ -16,6 +19,15 @@ _HARMFUL_IN_HELP = re.compile(r"[^\w .,;:?/%+=()-]")
 
 Offers = list[tuple[str, str]]
 """A possible completion and its help."""
+
+
+def check_home() -> None:
+    """Raises UserError if others may write into the home whose files a shell reads: sudo may keep theirs, with links to files of root."""
+    if not way_is_own(home := Path.home()):
+        raise UserError(
+            f"{home}: other users may put links there, and files of yours would be changed through them",
+            remedy="set HOME to your own home directory",
+        )
 
 
 def _quiet(offer: Callable[[str], Iterator[tuple[str, str]]]) -> Callable[[str], Offers]:

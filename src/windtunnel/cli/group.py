@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from windtunnel.cli import extensions, texts
+from windtunnel.cli import completion, extensions, texts
 
 PREPARE, MEASURE, MODEL, EXCHANGE = "Prepare", "Measure", "Model and share", "Exchange"
 TASKS = (PREPARE, MEASURE, MODEL, EXCHANGE)
@@ -15,6 +15,11 @@ OTHER = "Other"
 
 class Commands(TyperGroup):
     """The top level. A command may have two words ("study query"); extensions add commands."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        if any(argument.startswith("--install-completion") for argument in args):
+            completion.check_home()
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: typer.Context) -> list[str]:
         return [name for name in [*super().list_commands(ctx), *extensions.names()] if " " not in name]

@@ -159,3 +159,18 @@ def test_every_key_and_choice_is_offered():
 def test_every_shell_gets_its_script(place, shell):
     done = in_process(cwd=place, _WINDTUNNEL_COMPLETE=f"source_{shell}")
     assert "_WINDTUNNEL_COMPLETE" in done.stdout, done.stderr
+
+
+def test_no_start_up_file_is_changed_in_a_home_that_others_may_write(tmp_path, monkeypatch):
+    """Root may have the HOME of another user, since sudo may keep it, and a link there leads to a file of root's."""
+    home, victim = tmp_path / "home", tmp_path / "victim"
+    home.mkdir()
+    victim.write_text("")
+    (home / ".bashrc").symlink_to(victim)
+    monkeypatch.setenv("HOME", str(home))
+    home.chmod(0o777)
+    refused = in_process("--install-completion", cwd=tmp_path)
+    assert refused.returncode == 2 and f"{home}: other users may put links there" in refused.stderr
+    assert victim.read_text() == "" and [path.name for path in home.iterdir()] == [".bashrc"]
+    home.chmod(0o755)
+    completion.check_home()
