@@ -31,6 +31,10 @@ std::string introduction_of(const std::string &plan_hash, side of) {
     return mark + std::string(WT_VERSION).substr(0, room) + ' ' + plan;
 }
 
+std::string shown_introduction(const std::string &introduction) {
+    return introduction.substr(0, introduction.rfind(' ') + 1 + shown_digits);
+}
+
 std::string objection_to(side whom, const std::string &said, const std::string &expected) {
     if (said == busy_introduction) return "the server has another client already";
     const std::string who = std::string("the ") + side_names[static_cast<int>(whom)];

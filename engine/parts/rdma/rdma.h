@@ -24,6 +24,9 @@ enum class rdma_operation : uint8_t { send, read, write };
 constexpr size_t longest_introduction = 56;
 std::string introduction_of(const std::string &plan_hash, side of);
 
+// Of an introduction, what one learns who is refused: no more of the plan than a user is shown.
+std::string shown_introduction(const std::string &introduction);
+
 // What a server says instead that has a client already.
 constexpr const char *busy_introduction = "busy";
 

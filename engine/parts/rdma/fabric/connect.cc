@@ -35,14 +35,21 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
     const bool busy = q->state != queue_state::idle;
     const std::string why = objection_to(side::client, said, expected_);
     if (busy || !why.empty()) {
-        const std::string reply = busy ? busy_introduction : introduction_;
+        const std::string reply = busy ? busy_introduction : shown_introduction(introduction_);
         std::fprintf(stderr, "rdma wire: refused a client: %s\n",  // into engine.log
                      busy ? "there is one already" : why.c_str());
         fi_reject(q->listening.get(), offer->handle, reply.data(), reply.size());
         return;
     }
     open_queue(*q, offer.get());
-    if (fi_accept(q->channel.endpoint.get(), nullptr, 0) == 0) q->state = queue_state::connecting;
+    const int error = fi_accept(q->channel.endpoint.get(), introduction_.data(), introduction_.size());
+    if (error == 0) q->state = queue_state::connecting;
+}
+
+// Both ends are there. A server has heard who the client is; a client hears it of the server now.
+void fabric_port::establish(fabric_queue_pair &q, const std::string &said) {
+    if (plan_.side == side::client) refused_ = objection_to(side::server, said, expected_);
+    q.state = refused_.empty() ? queue_state::up : queue_state::idle;
 }
 
 // Unconnected types. A peer over datagrams need not be there yet: what is sent to it before it is, is lost.
@@ -50,9 +57,8 @@ void fabric_port::find_peer(fabric_queue_pair &q) {
     const fabric_address peer =
         fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
     if (!can_be_named(provider_, peer)) return;
-    const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
-    check_owner(provider_, peer);  // it may have been made a moment before it was named
-    if (inserted == 1) q.state = queue_state::up;
+    if (fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr) == 1)
+        q.state = queue_state::up;
 }
 
 fabric_queue_pair *fabric_port::queue_of(fid_t object) {
@@ -73,7 +79,7 @@ void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry, const std:
     if (event == FI_CONNREQ) return accept(entry, said);
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
-    if (event == FI_CONNECTED) q->state = queue_state::up;
+    if (event == FI_CONNECTED) establish(*q, said);
     if (event == FI_SHUTDOWN) lose(*q);
 }
 

@@ -68,6 +68,7 @@ class fabric_port final : public rdma_port {
     void listen(fabric_queue_pair &q);
     void dial(fabric_queue_pair &q);
     void accept(const fi_eq_cm_entry &entry, const std::string &said);
+    void establish(fabric_queue_pair &q, const std::string &said);
     void find_peer(fabric_queue_pair &q);
     void read_events();
     void take_failed_event();
@@ -81,7 +82,7 @@ class fabric_port final : public rdma_port {
     const rdma_type type_;
     const std::string provider_;
     const std::string introduction_, expected_;
-    std::string refused_;  // by the server, in words
+    std::string refused_;  // by the server, or why it is, in words
     bool linked_ = false;  // all queues were up at a time
     const uint32_t inline_bytes_;
     uint32_t signal_every_ = 1;

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "core/refusal.h"
@@ -53,9 +53,23 @@ std::string name_in_memory(uint32_t ip, uint16_t port) {
     return std::string(name_scheme) + "windtunnel-" + dotted(ip) + "-" + std::to_string(port);
 }
 
-std::string file_of(const fabric_address &at) {
-    const auto *name = reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size();
-    return std::string("/dev/shm/") + name;
+// The memory of a name, if there is some. One look: what others make and remove may be there at the next
+// one. Throws refusal if it is not this user's alone.
+std::optional<struct stat> memory_of(const fabric_address &at) {
+    const std::string file =
+        std::string("/dev/shm/") + (reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size());
+    struct stat there{};
+    if (::lstat(file.c_str(), &there) != 0) return {};
+    constexpr mode_t of_others = 077;
+    if (S_ISREG(there.st_mode) && there.st_uid == ::geteuid() && !(there.st_mode & of_others)) return there;
+    throw refusal("rdma wire: " + file + " is not this user's alone, and would be memory of this run",
+                  "remove it, or choose other ports");
+}
+
+int64_t ns_since(const timespec &then) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return (now.tv_sec - then.tv_sec) * 1'000'000'000 + now.tv_nsec - then.tv_nsec;
 }
 
 fabric_address address_of_name(const std::string &name) {
@@ -165,24 +179,15 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
 }
 
 void check_owner(const std::string &provider, const fabric_address &at) {
-    if (!is_by_name(provider)) return;
-    const std::string file = file_of(at);
-    struct stat there{};
-    if (::lstat(file.c_str(), &there) != 0) return;
-    constexpr mode_t of_others = 077;
-    if (S_ISREG(there.st_mode) && there.st_uid == ::geteuid() && !(there.st_mode & of_others)) return;
-    throw refusal("rdma wire: " + file + " is not this user's alone, and would be memory of this run",
-                  "remove it, or choose other ports");
+    if (is_by_name(provider)) memory_of(at);
 }
 
 bool can_be_named(const std::string &provider, const fabric_address &peer) {
-    using namespace std::chrono_literals;
-    constexpr auto complete_after = 300ms;  // its owner fills it within microseconds, if the host lets it run
+    constexpr int64_t complete_after =
+        300'000'000;  // ns: its owner fills it at once, if the host lets it run
     if (!is_by_name(provider)) return true;
-    check_owner(provider, peer);
-    std::error_code none;
-    const auto made = std::filesystem::last_write_time(file_of(peer), none);
-    return !none && std::filesystem::file_time_type::clock::now() - made >= complete_after;
+    const auto there = memory_of(peer);
+    return there && ns_since(there->st_mtim) >= complete_after;
 }
 
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address) {

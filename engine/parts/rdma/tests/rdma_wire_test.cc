@@ -386,6 +386,20 @@ TEST_F(Rdma, AClientThatIsLostBeforeTheLinkIsUpLeavesItsPlace) {
     close_ports(ports);
 }
 
+// It was asked by this client once, and is at the server's address before the server.
+TEST_F(Rdma, AServerThatHasTheHalfOfTheClientAloneIsRefused) {
+    read = read_plan(plan_of({{"type", "rc"}}).dump());
+    plan of_client = read, of_server = read;
+    of_client.endpoints.erase(of_client.endpoints.begin() + server);
+    of_server.endpoints.erase(of_server.endpoints.begin() + client);
+    const size_t half = read.hash.size() / 2;
+    of_server.hash.replace(half, half, half, 'x');
+    ports = open_ports(of_server, {pools[server]});
+    std::vector<port> asking = open_ports(of_client, {pools[client]});
+    EXPECT_TRUE(contains(refusal_to(asking), "the server has another plan: "));
+    close_ports(asking);
+}
+
 TEST(Introduction, SaysWhoFits) {
     const std::string hash = std::string(32, 'a') + std::string(32, 'b');
     const std::string of_server = introduction_of(hash, side::server);
@@ -399,6 +413,12 @@ TEST(Introduction, SaysWhoFits) {
          {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa", "wt1 \x1b]0;title\x07 aa", "wt1 0.6.0 \x1b[2J"})
         EXPECT_EQ(objection_to(side::client, stray, introduction_of(hash, side::client)),
                   "the client is no Windtunnel of this kind");
+}
+
+TEST(Introduction, WhoIsRefusedLearnsNoMoreOfThePlanThanAUserIsShown) {
+    const std::string hash(64, 'a');
+    EXPECT_EQ(shown_introduction(introduction_of(hash, side::server)),
+              "wt1 " WT_VERSION " " + std::string(12, 'a'));
 }
 
 TEST(Introduction, WhoHasHeardOneEndCannotPassForTheOther) {

@@ -104,7 +104,7 @@ void verbs_port::take_request(verbs_queue &q, verbs_handle<rdma_cm_id> id, const
                                  : q.peer_pair != 0 && q.peer_pair != rte_be_to_cpu_32(said.pair);
     if (busy) return refuse(id.get(), busy_introduction);
     if (!objection_to(other_side(plan_.side), introduction_in(said), expected_).empty())
-        return refuse(id.get(), introduction_);
+        return refuse(id.get(), shown_introduction(introduction_));
     if (connects()) return accept_connection(q, std::move(id));
     const verbs_words words = own_words(q);
     rdma_conn_param with = described(q, words, sizeof words);
