@@ -52,32 +52,33 @@ uid_t root_here() {
     return about.st_uid;
 }
 
-std::optional<std::string> other_writer(const fs::path &place, std::optional<uid_t> owner, int links) {
+way_look look_at_way(const fs::path &place, std::optional<uid_t> owner, int links) {
     const uid_t root = root_here();
     fs::path way;
     for (const fs::path &part : fs::absolute(place)) {
         way /= part;
         struct stat about{};
         if (::lstat(way.c_str(), &about) != 0) {
-            if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-            return way.string() + ": " + std::strerror(errno);
+            if (errno == ENOENT || errno == ENOTDIR) return {std::nullopt, false};
+            return {way.string() + ": " + std::strerror(errno), false};
         }
         if (about.st_uid != root && about.st_uid != geteuid() && about.st_uid != owner)
-            return way.string() + " is of user " + std::to_string(about.st_uid);
-        if (others_may_write(way, about)) return "other users may write " + way.string();
+            return {way.string() + " is of user " + std::to_string(about.st_uid), true};
+        if (others_may_write(way, about)) return {"other users may write " + way.string(), true};
         if (!S_ISLNK(about.st_mode)) continue;
-        if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
+        if (links == 0) return {way.string() + ": " + std::strerror(ELOOP), false};
         std::error_code gone;
         const fs::path target = way.parent_path() / fs::read_symlink(way, gone);
-        if (auto other = other_writer(target, owner, links - 1)) return other;
+        const way_look beyond = look_at_way(target, owner, links - 1);
+        if (beyond.other || !beyond.is_there) return beyond;
     }
-    return std::nullopt;
+    return {std::nullopt, true};
 }
 
 }  // namespace
 
-std::optional<std::string> other_writer(const fs::path &place, std::optional<uid_t> owner) {
-    return other_writer(place, owner, most_links);
+way_look look_at_way(const fs::path &place, std::optional<uid_t> owner) {
+    return look_at_way(place, owner, most_links);
 }
 
 }  // namespace wt

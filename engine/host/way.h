@@ -9,11 +9,15 @@
 
 namespace wt {
 
-// Who else than this user, root and `owner` could put something else in this place, or serve it: the owner
-// of a part of the path or of a link on the way, or whoever may write such a directory or the file itself.
-// In a directory like /tmp, each removes only what is theirs. Empty: nobody; what does not exist yet is
-// nobody's (Python: walked.others_may_replace).
-std::optional<std::string> other_writer(const std::filesystem::path &place,
-                                        std::optional<uid_t> owner = std::nullopt);
+// What a look at a place and the way to it has shown (Python: walked.others_may_replace).
+struct way_look {
+    // Who else than this user, root and the owner that was named could put something else there, or serve
+    // it: the owner of a part of the path or of a link on the way, or whoever may write such a directory or
+    // the file itself. In a directory like /tmp, each removes only what is theirs. Empty: nobody.
+    std::optional<std::string> other;
+    bool is_there;  // if not, and nobody else is in the way, it may be anybody's a moment later
+};
+
+way_look look_at_way(const std::filesystem::path &place, std::optional<uid_t> owner = std::nullopt);
 
 }  // namespace wt

@@ -71,11 +71,14 @@ class private_files {
     const mode_t before;
 };
 
-// The driver hands its memory to whoever serves the socket, and believes what it reads there.
-void check_is_own(const std::string &path) {
-    if (const auto other = other_writer(path))
+// Whether it is there. The driver hands its memory to whoever serves the socket, and believes what it reads
+// there. Throws refusal if that may be another user.
+bool is_there_and_own(const std::string &path) {
+    const auto [other, is_there] = look_at_way(path);
+    if (other)
         throw refusal("socket " + path + ": " + *other + ", and this is user " + std::to_string(geteuid()),
                       "start both sides as the same user, with a socket in a directory of theirs or in /tmp");
+    return is_there;
 }
 
 void check_socket(const std::string &path, side role) {
@@ -89,7 +92,7 @@ void check_socket(const std::string &path, side role) {
     if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0)
         throw refusal("socket " + path + ": its directory: " + std::strerror(errno),
                       "choose a directory that this user can write");
-    check_is_own(role == side::client ? path : directory);
+    is_there_and_own(role == side::client ? path : directory);
     if (role == side::client) return;
 
     struct stat found;
@@ -146,9 +149,7 @@ void start_memif(port &made, const wire_end &) {
 void await_memif(const port &made, uint32_t looks) {
     if (made.starts_after.empty()) return;
     if (looks % looks_to_restart == 0) rte_eth_dev_stop(made.id);
-    if (access(made.starts_after.c_str(), F_OK) != 0) return;
-    check_is_own(made.starts_after);
-    rte_eth_dev_start(made.id);
+    if (is_there_and_own(made.starts_after)) rte_eth_dev_start(made.id);
 }
 
 // When the other side goes, the driver's interrupt thread frees what a close frees as well, without a lock.

@@ -48,7 +48,7 @@ std::shared_ptr<const void> load_table(const plugin_kind &kind, const std::strin
     struct stat about;
     if (stat(file.c_str(), &about) != 0)
         throw refusal(who + ": no such file", "the path is relative to the scenario's directory");
-    if (const auto other = other_writer(file, about.st_uid))
+    if (const auto other = look_at_way(file, about.st_uid).other)
         throw refusal(who + " is not opened: " + *other,
                       "keep it in a directory that only its owner and root can change");
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
