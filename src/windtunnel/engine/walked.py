@@ -21,13 +21,13 @@ def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
     place. Raises OSError, with what was passed until then, and before it asks a file system that another user serves."""
     here, links = os.open("/", _STEP), 0
     passed.append(_status(here))
-    mount = _mount_of(here)
+    root = mount = _mount_of(here)
     left = list(reversed(path.absolute().parts[1:]))
     try:
         while left:
             there = os.open(left.pop(), _STEP, dir_fd=here)
             try:
-                mount = _enter(there, mount)
+                mount = _enter(there, mount, root)
             except OSError:
                 os.close(there)
                 raise
@@ -55,12 +55,13 @@ def _mount_of(there: int) -> int:
     return int(proc.value(proc.text(f"/proc/self/fdinfo/{there}"), "mnt_id") or -1)
 
 
-def _enter(there: int, mount: int) -> int:
+def _enter(there: int, mount: int, root: int) -> int:
     """The mount of a descriptor that was opened from another one on `mount`. Raises PermissionError for one of FUSE that another user than root
-    serves: whatever it is asked, it may never answer, and who asks waits in the kernel. Source: fuse_show_options of Linux."""
+    serves: whatever it is asked, it may never answer, and who asks waits in the kernel. So it does for one that was unmounted meanwhile, which
+    nothing tells about. That of `root` is not in the list of a changed root. Source: fuse_show_options of Linux."""
     entered = _mount_of(there)
-    if entered == mount:
-        return mount
+    if entered in (mount, root):
+        return entered
     for line in proc.lines(proc.text("/proc/self/mountinfo")):
         if int(line.partition(" ")[0]) != entered:
             continue
@@ -68,7 +69,8 @@ def _enter(there: int, mount: int) -> int:
         server = next((int(option[8:]) for option in options.split(",") if option.startswith("user_id=")), 0)
         if kind.startswith("fuse") and server not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, f"on a file system that a process of user {server} serves")
-    return entered
+        return entered
+    raise PermissionError(errno.EPERM, "on a file system that was unmounted meanwhile")
 
 
 def _status(there: int) -> os.stat_result:

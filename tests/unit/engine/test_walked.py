@@ -74,6 +74,7 @@ def test_what_was_passed_is_told_although_the_end_is_not_there(tmp_path):
 FUSE = """
 import ctypes, os, sys
 from pathlib import Path
+from windtunnel.engine import walked
 from windtunnel.engine.walked import walk
 directory, user = Path(sys.argv[1]), int(sys.argv[2])
 opened = os.open("/dev/fuse", os.O_RDWR)  # nobody reads it: who asks waits for ever
@@ -86,17 +87,36 @@ try:
 except OSError as error:
     print(len(passed), error.strerror)
 """
+UNMOUNTED = """
+mount_of = walked._mount_of
+
+def _mount_of(there):
+    number = mount_of(there)
+    if os.readlink(f"/proc/self/fd/{there}") == str(directory):
+        ctypes.CDLL(None).umount2(bytes(directory), 2)  # MNT_DETACH: its server still holds it
+    return number
+
+walked._mount_of = _mount_of
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(ME != 0 or not os.access("/dev/fuse", os.W_OK), reason="needs root and /dev/fuse")
-def test_no_file_system_is_asked_that_another_user_serves(tmp_path):
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        ("", f"on a file system that a process of user {OTHER} serves"),
+        (UNMOUNTED, "on a file system that was unmounted meanwhile"),
+    ],
+    ids=["mounted", "unmounted"],
+)
+def test_no_file_system_is_asked_that_another_user_serves(tmp_path, meanwhile, why):
+    program = FUSE.replace("passed = []\n", f"{meanwhile}passed = []\n")
     begun = subprocess.run(
-        ["unshare", "--mount", sys.executable, "-c", FUSE, tmp_path, f"{OTHER}"],
+        ["unshare", "--mount", sys.executable, "-c", program, tmp_path, f"{OTHER}"],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    passed = len(tmp_path.parts)
-    assert begun.stdout == f"{passed - 1} on a file system that a process of user {OTHER} serves\n"
+    assert begun.stdout == f"{len(tmp_path.parts) - 1} {why}\n"
