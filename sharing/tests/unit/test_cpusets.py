@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from contextlib import closing
 
 import pytest
@@ -38,6 +39,7 @@ def test_a_base_that_somebody_has_removed_is_made_again(tmp_path):
     shutil.rmtree(own_group(tmp_path))
     assert cpusets.group((0,)) == {KEY: f"/{own_group(tmp_path).name}/0"}
     assert (own_group(tmp_path) / "0" / "cpuset.mems").read_text() == "0\n"
+    assert {stat.S_IMODE(group.stat().st_mode) for group in (own_group(tmp_path), own_group(tmp_path) / "0")} == {0o700}
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import stat
 import subprocess
 
 import pytest
@@ -58,6 +59,7 @@ def test_with_a_cap_each_has_a_group_of_its_weight(tmp_path, version):
         assert [(g / "cpu.weight").read_text() for g in (a, b)] == ["256", "768"]
         assert [(g / "cpu.max").read_text() for g in (a, b)] == ["1000 8000", "max 100000"]
     assert list(moved.to[7].values()) == [f"/{made.path.name}/tenant-a"]
+    assert {stat.S_IMODE(group.stat().st_mode) for group in (made.path, a, b)} == {0o700}, "nobody else holds its lock"
 
 
 @pytest.mark.parametrize("cap", [1, 3, 32, 255, 256, 257, 1024])

@@ -10,7 +10,7 @@ from pathlib import Path
 from windtunnel.api.errors import UserError
 from windtunnel_sharing.pools.cgroups import Hierarchy
 from windtunnel_sharing.pools.remove_groups import swept
-from windtunnel_sharing.pools.shield import clean, own_group, threads_within
+from windtunnel_sharing.pools.shield import clean, make_group, own_group, threads_within
 
 KEY = "cpuset"
 """Of the hierarchy, in /proc/PID/cgroup: one that has another controller too may be the shield's."""
@@ -59,7 +59,7 @@ def _make_base(mount: Path) -> Path:
 
 def _make(group: Path, cpus: str) -> Path:
     """A group with the memory of the one above: without CPUs and memory, no thread may enter."""
-    group.mkdir(exist_ok=True)
+    make_group(group)
     try:
         (group / "cpuset.cpus").write_text(cpus)
         (group / "cpuset.mems").write_text((group.parent / "cpuset.mems").read_text())

@@ -98,7 +98,7 @@ class Shield:
             ) from None
 
     def _begin(self, raises: bool) -> None:
-        _make(self._base)
+        make_group(self._base)
         self._weigh(self._base, MOST_SHARES, MOST_V2)
         self._raises, self._tenants, self._in, self._left = False, {}, {}, set()
         self.serve_slicer(raises)
@@ -132,7 +132,7 @@ class Shield:
             missing = not self._group(name).is_dir()
             if missing:
                 self._split()
-                _make(self._group(name))
+                make_group(self._group(name))
                 self._in = {tid: where for tid, where in self._in.items() if where != name}
             if missing or self._tenants.get(name) != cap:
                 self._limit(self._group(name), cap)
@@ -293,8 +293,10 @@ def _enable(group: Path) -> None:
         _write(control, "+cpu")
 
 
-def _make(group: Path) -> None:
-    group.mkdir(exist_ok=True)
+def make_group(group: Path) -> None:
+    """Makes a cgroup if it is missing, for its owner alone: whoever may read a directory can keep its lock, on which all who look there wait in
+    the kernel, by getdents64 into memory of a file system of their own that does not answer (FUSE)."""
+    group.mkdir(mode=0o700, exist_ok=True)
 
 
 def _remove(group: Path) -> None:
