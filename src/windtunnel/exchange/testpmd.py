@@ -19,6 +19,8 @@ _STREAM = re.compile(
 _ALL = re.compile(r"\s*\+{5,} Accumulated forward statistics for all ports\s*\+{5,}\s*")
 _END = re.compile(r"\s*(-{20,}|\+{20,})\s*")
 _COUNTER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9 -]{0,40}?): +(?P<value>[0-9]{1,20})\s*")
+_WRAPPED = 1 << 63
+"""testpmd subtracts two readings of 64 bits: a count as large as this is of a smaller one after a larger one."""
 _BURSTS = re.compile(r"\s*(RX|TX)-bursts : ([0-9]{1,20}) \[(.*)\]\s*")
 _SHARE = re.compile(r"([0-9]{1,3})% of (?:([0-9]{1,5}) pkts|others?)")
 _CYCLES = re.compile(
@@ -205,8 +207,17 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
                 "unchanged output of testpmd",
             )
         ]
-    block.counters |= {match["name"]: int(match["value"]) for match in counters}
-    return []
+    counted = {match["name"]: int(match["value"]) for match in counters}
+    block.counters |= counted
+    return [
+        Fault(
+            number,
+            f"{name} of {block.place} is {count}: the port's counters were reset while it forwarded",
+            "a report of a time without `clear port stats`",
+        )
+        for name, count in counted.items()
+        if count >= _WRAPPED
+    ]
 
 
 def _check(report: _Report) -> list[Fault]:
