@@ -332,6 +332,11 @@ def test_all_faults_are_named_with_their_lines(tmp_path):
     assert f"{file}:8: " in refused.value.message and f"{file}:9: " in refused.value.message
 
 
+def test_the_difference_of_two_counters_of_64_bits_is_exact():
+    texts = [f"NIC statistics:\n     rx_packets: {2**64 - 616 + more}\n" for more in (0, 615)]
+    assert values(ethtool, "".join(texts))["rx_packets"].value == 615
+
+
 @given(st.text(max_size=400))
 def test_no_text_is_more_than_refused(text):
     for reader in readers():

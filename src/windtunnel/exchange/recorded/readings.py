@@ -1,10 +1,13 @@
 """The counts of all tools in one form."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_WHOLE = re.compile(r"\s*[0-9]{1,30}\s*")
+"""A float would not tell two counters of 64 bits apart."""
 MOST = 1e30
 """No counter has more; a text that does is malformed."""
 
@@ -45,7 +48,7 @@ class Recorded:
 def number(text: str) -> float | None:
     """A value that a tool printed; None if it is not a number, negative, or larger than any counter."""
     try:
-        value = float(text)
+        value = int(text) if _WHOLE.fullmatch(text) else float(text)
     except ValueError:
         return None
     if "_" in text:  # Python takes it between digits
