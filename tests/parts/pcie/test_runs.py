@@ -247,7 +247,7 @@ def test_what_was_measured_is_not_read_through_a_link(tmp_path):
             PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"),
             "no output of `perf iostat`, `pcm-iio -csv` or",
         ),
-        (PCM.splitlines()[0], ":1: no socket follows"),
+        (PCM.splitlines(keepends=True)[0], ":1: no socket follows"),
         (IOSTAT.replace("0000:", "0000 "), ":3: no root port follows"),
         (
             IOSTAT.replace("Inbound Read(MB)    Inbound Write(MB)", "x    Inbound Write(MB) Inbound Read(MB)"),

@@ -3,7 +3,7 @@
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import pcm_iio, pcm_memory, read_recorded
+from windtunnel.exchange.recorded import pcm_iio, pcm_memory, pcm_pcie, read_recorded
 
 IIO = "Socket,Name,Part,IB write,IB read,OB read,OB write,IOTLB Lookup,IOTLB Miss\n"
 IIO_SAMPLE = "Socket0,IIO Stack 1 - PCIe0,Part0 (1st x16/x8/x4),100,50,0,7,900,45\nSocket0,IIO Stack 1 - PCIe0,Part1 (2nd x4),2,1,0,0\n"
@@ -49,6 +49,46 @@ def test_pcm_memory_has_the_sums_of_the_host_and_of_each_socket(tmp_path):
     ],
 )  # fmt: skip
 def test_a_damaged_text_is_refused_with_its_line(tmp_path, text, words):
+    with pytest.raises(UserError) as refused:
+        of_text(tmp_path, text)
+    assert words in refused.value.message and refused.value.remedy
+
+
+TWO = "Socket0,IIO Stack 1 - PCIe0,Part0 (1st x16/x8/x4),300,50,0,7,900,45\n" + IIO_SAMPLE.splitlines(keepends=True)[1]
+PCIE = "Skt,PCIRdCur,ItoM\n0,100,5\n1,300,5\n"
+
+
+@pytest.mark.parametrize("rest", ["", IIO, IIO + TWO[:-2], IIO + TWO[:90]])
+def test_a_last_sample_of_pcm_iio_that_was_cut_is_left_out_and_said(tmp_path, rest):
+    [written] = of_text(tmp_path, IIO + IIO_SAMPLE + rest).counted(["IB write"])
+    assert written.value == 102 and written.words == ("the last sample was cut, and is left out" if rest else "")
+
+
+@pytest.mark.parametrize(
+    "rest", ["Skt,PCIRdCur,ItoM\n", "Skt,PCIRdCur,ItoM\n0,100,5\n", "Skt,PCIRdCur,ItoM\n0,100,5\n1,30"]
+)
+def test_a_last_sample_of_pcm_pcie_that_was_cut_is_left_out_and_said(tmp_path, rest):
+    text = PCIE + PCIE + rest
+    recorded = of_text(tmp_path, text)
+    assert recorded.value("PCIRdCur (Total)") == 800 and recorded.readings[0].words.startswith(
+        "the last sample was cut"
+    )
+    assert pcm_pcie.seconds(pcm_pcie.whole(text.split("\n")).lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (PCIE[:-1], ":3: the text ends within a line, and so within its first sample"),
+        (
+            PCIE + PCIE.replace("1,300,5\n", "") + PCIE,
+            ":4: the sample that begins here has other rows than the first one",
+        ),
+        (PCIE + PCIE + "2,300,5\n", ":4: the sample that begins here has other rows than the first one"),
+        (IIO + IIO_SAMPLE + IIO + TWO.replace("Socket0", "Socket1"), ":4: the sample that begins here has other rows"),
+    ],
+)
+def test_samples_that_are_not_of_the_same_rows_are_refused(tmp_path, text, words):
     with pytest.raises(UserError) as refused:
         of_text(tmp_path, text)
     assert words in refused.value.message and refused.value.remedy

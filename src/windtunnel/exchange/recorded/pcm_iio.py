@@ -4,10 +4,13 @@ A sample has a head and a row for each part. PCM scales each counter to a second
 stack stand in the row of its first part, so the other rows are shorter than the head. -root-port adds the address of each part's root port.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 
+from windtunnel.exchange.recorded.pcm_samples import WholeSamples, whole_samples
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
@@ -17,6 +20,7 @@ BYTES = ("IB read", "IB write", "OB read", "OB write")
 LOOKUPS, HITS, MISSES = "IOTLB Lookup", "IOTLB Hit", "IOTLB Miss"
 """Of the IOMMU's cache of translations. Skylake and Cascade Lake count hits, later processors lookups."""
 _SOCKET, _PORT, _NAME, _PART = "Socket", "Root Port", "Name", "Part"
+_SOCKET_NUMBER = re.compile(rf"{_SOCKET} ?\d+")
 _NO_PORT = "00:00.0"
 _REMEDY = "what `pcm-iio -csv -root-port 1` printed"
 
@@ -42,6 +46,11 @@ def is_one(lines: Sequence[str]) -> bool:
     return any(_begin(_cells(line)) is not None for line in lines)
 
 
+def whole(lines: Sequence[str]) -> WholeSamples:
+    """The text without a last sample that was cut."""
+    return whole_samples(lines, lambda line: _begin(_cells(line)) is not None, _place_of, _REMEDY)
+
+
 def samples(lines: Sequence[str]) -> int:
     """The number of samples: each has a head."""
     return sum(_begin(_cells(line)) is not None for line in lines)
@@ -51,8 +60,9 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     """A reading for each event, with its counts by part, and the faults. Text before the first head is PCM's own."""
     sums: dict[str, dict[str, float]] = {}
     first: dict[str, int] = {}
-    faults = []
-    for row in rows(lines):
+    text = whole(lines)
+    faults = text.faults
+    for row in rows(text.lines):
         if isinstance(row, Fault):
             faults.append(row)
             continue
@@ -61,9 +71,10 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             by_place[row.place] = by_place.get(row.place, 0.0) + count
             first.setdefault(name, row.line)
     if not sums and not faults:
-        faults.append(Fault(len(lines), "no stack follows the head of pcm-iio", _REMEDY))
-    number_of_samples = samples(lines)
-    return [_reading(name, by_place, number_of_samples, first[name]) for name, by_place in sums.items()], faults
+        faults.append(Fault(len(text.lines), "no stack follows the head of pcm-iio", _REMEDY))
+    number_of_samples = samples(text.lines)
+    found = [_reading(name, by_place, number_of_samples, first[name]) for name, by_place in sums.items()]
+    return [replace(reading, words=text.caveat) for reading in found], faults
 
 
 def rows(lines: Sequence[str]) -> Iterator[Row | Fault]:
@@ -98,6 +109,12 @@ def _row(names: Sequence[str], cells: Sequence[str], begin: int, line: int) -> R
 def _reading(name: str, by_place: dict[str, float], number_of_samples: int, line: int) -> Reading:
     means = {place: total / number_of_samples for place, total in by_place.items()}
     return Reading(name, sum(means.values()), "bytes/s" if name in BYTES else "/s", line, counts=means)
+
+
+def _place_of(line: str) -> str | None:
+    """What a row is of: its cells from the socket to the first count."""
+    of_row = [*dropwhile(lambda cell: not _SOCKET_NUMBER.fullmatch(cell), _cells(line))]
+    return " ".join(takewhile(lambda cell: number(cell) is None, of_row)) or None
 
 
 def _begin(cells: Sequence[str]) -> int | None:

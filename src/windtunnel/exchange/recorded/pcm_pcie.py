@@ -6,7 +6,9 @@ With -e each socket has a row for all, one for misses and one for hits in the la
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
+from windtunnel.exchange.recorded.pcm_samples import WholeSamples, whole_samples
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
@@ -31,6 +33,11 @@ def is_one(lines: Sequence[str]) -> bool:
     return any(cells_of(line)[0] == _SOCKET for line in lines)
 
 
+def whole(lines: Sequence[str]) -> WholeSamples:
+    """The text without a last sample that was cut."""
+    return whole_samples(lines, lambda line: cells_of(line)[0] == _SOCKET, _place_of, _REMEDY)
+
+
 def seconds(lines: Sequence[str]) -> float:
     """The duration of all samples. Each has a head and a row for each socket; PCM prints the length of a sample on stderr, by default it is a
     second."""
@@ -45,8 +52,9 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     """A reading for each event and filter, and the faults. Text before the first head is PCM's own."""
     names: list[str] = []
     by_name: dict[str, Reading] = {}
-    faults = []
-    for place, line in enumerate(lines, start=1):
+    text = whole(lines)
+    faults = text.faults
+    for place, line in enumerate(text.lines, start=1):
         cells = cells_of(line)
         if cells[0] == _SOCKET:
             names = cells
@@ -55,12 +63,19 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
         elif names and cells[0].isdigit():
             faults += _add(by_name, names, cells, place)
     if not by_name and not faults:
-        faults.append(Fault(len(lines), "no socket follows the head of pcm-pcie", _REMEDY))
-    return list(by_name.values()), faults
+        faults.append(Fault(len(text.lines), "no socket follows the head of pcm-pcie", _REMEDY))
+    return [replace(reading, words=text.caveat) for reading in by_name.values()], faults
 
 
 def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(",")]
+
+
+def _place_of(line: str) -> str | None:
+    """What a row is of: its socket and its filter."""
+    cells = cells_of(line)
+    filtered = _FILTER.search(cells[-1])
+    return f"{cells[0]} {filtered[1] if filtered else TOTAL}" if cells[0].isdigit() else None
 
 
 def _is_total(cells: Sequence[str]) -> bool:

@@ -158,7 +158,8 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
 def _iio(file: Path, lines: list[str]) -> Measured:
     """The mean over all samples. Skylake's pcm-iio has four parts to a stack, later ones eight: those without a device count nothing."""
     totals: dict[str, list[float]] = {}
-    for row in pcm_iio.rows(lines):
+    text = pcm_iio.whole(lines)
+    for row in (*text.faults, *pcm_iio.rows(text.lines)):
         if isinstance(row, Fault):
             raise UserError(f"{file}:{row.line}: {row.what}", remedy=row.remedy)
         if missing := [name for name in pcm_iio.BYTES if name not in row.counts]:
@@ -167,7 +168,7 @@ def _iio(file: Path, lines: list[str]) -> Measured:
         totals[name] = [total + row.counts[event] for total, event in zip(before, pcm_iio.BYTES, strict=True)]
     if not totals:
         raise UserError(f"{file}: no stack follows the head of pcm-iio", remedy=_REMEDY)
-    samples = pcm_iio.samples(lines)
+    samples = pcm_iio.samples(text.lines)
     rows = [RootPort(name, *(total / samples for total in of_port)) for name, of_port in totals.items()]
     return _of_ports("pcm-iio", [row for row in rows if any(_directions(row))])
 
@@ -188,7 +189,7 @@ def _pcm(file: Path, lines: list[str]) -> Measured:
     if faults:
         raise UserError(f"{file}:{faults[0].line}: {faults[0].what}", remedy=_REMEDY)
     totals = {reading.name: reading.value for reading in counted}
-    seconds = pcm_pcie.seconds(lines)
+    seconds = pcm_pcie.seconds(pcm_pcie.whole(lines).lines)
     read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / seconds for name in _PCM)
     return Measured("pcm-pcie", read, write, None, None)
 
