@@ -54,7 +54,7 @@ class Pools(Sharing):
 
 def _appear(self, tenant: Tenant) -> None:
     """Without /proc: everybody is there."""
-    tenant.found = Found(1)
+    tenant.found = Found(1, 0)
     self._total += tenant.wish.weight if tenant.wish.shares else 0
     self.stir()
 

@@ -1,5 +1,6 @@
 """Which processes a tenant has; and which are never one."""
 
+import dataclasses
 import errno
 import os
 import subprocess
@@ -15,7 +16,7 @@ from sharing_tools import SLEEP, needs_rights, python_tenant, started, tenant, u
 
 from windtunnel.errors import UserError
 from windtunnel_sharing import rounds, threads
-from windtunnel_sharing.daemon import command_lines, find_tenant
+from windtunnel_sharing.daemon import command_lines, find_tenant, roster
 from windtunnel_sharing.daemon.allocation import Sharing
 from windtunnel_sharing.daemon.events import Events
 from windtunnel_sharing.daemon.find_tenant import Found, find, others_commanded
@@ -88,7 +89,11 @@ def test_a_pidfile_that_is_a_fifo_names_nobody(tmp_path, apart):
     assert find(keys(pidfile="pid"), tmp_path) is None
     (tmp_path / "pid").unlink()
     (tmp_path / "pid").write_text(f"{os.getppid()} and more\n")
-    assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+    assert find(keys(pidfile="pid"), tmp_path) == there(os.getppid())
+
+
+def there(pid, groups=()) -> Found:
+    return Found(pid, threads.process_started(pid), groups)
 
 
 @pytest.mark.parametrize(("older_s", "stale"), [(0, False), (60, True)])
@@ -100,7 +105,7 @@ def test_a_number_that_another_process_had_when_the_pidfile_was_written_names_no
         written = file.stat().st_mtime - older_s
         os.utime(file, (written, written))
         if not stale:
-            assert find(keys(pidfile="pid"), tmp_path) == Found(one.pid)
+            assert find(keys(pidfile="pid"), tmp_path) == there(one.pid)
             return
         with pytest.raises(UserError, match=f"process {one.pid} began after {file} was written"):
             find(keys(pidfile="pid"), tmp_path)
@@ -122,10 +127,24 @@ def of_another_user(word=WORD):
             process.kill()
 
 
+@pytest.mark.parametrize("by", ["pid", "qmp"])
+def test_a_number_that_another_process_has_when_it_is_watched_is_nobody(tmp_path, apart, monkeypatch, by):
+    """A guest is asked between: its tenant has the number of its process given to another one meanwhile."""
+    sharing = Sharing(Machine((0, 1), 1), Remembers(), Events(), tmp_path)
+    with tenant(SLEEP) as one:
+        (tmp_path / "pid").write_text(f"{one.pid}\n")
+        stat = threads.process_stat(one.pid)
+        monkeypatch.setattr(threads, "process_started", lambda _: stat.started + 1)
+        monkeypatch.setattr(roster, "vcpus", lambda *_: {0: one.pid})
+        fds = len(os.listdir("/proc/self/fd"))
+        added = sharing.add(keys("kv", pidfile="pid", **({"qmp": "qmp.sock", "threads": "*"} if by == "qmp" else {})))
+        assert added.found is None and added.processes == {} and len(os.listdir("/proc/self/fd")) == fds
+
+
 @needs_root
 def test_a_word_that_another_user_has_is_no_tenant_unless_it_is_said(apart):
     with of_another_user() as theirs, tenant(f"{SLEEP} # {WORD}") as one:
-        assert found(command=WORD) == Found(one.pid) and found(command=WORD, user=str(OTHER)) == Found(theirs.pid)
+        assert found(command=WORD) == there(one.pid) and found(command=WORD, user=str(OTHER)) == there(theirs.pid)
         assert f"process {theirs.pid} of user {OTHER}" in others_commanded(keys(command=WORD))
         assert others_commanded(keys(command=WORD, user="root")) is None
     with of_another_user():
@@ -137,14 +156,14 @@ def test_the_command_line_of_another_user_is_not_read(apart, monkeypatch):
     asked, read = [], command_lines.read
     monkeypatch.setattr(command_lines, "read", lambda pids, user: asked.extend(pids) or read(pids, user))
     with of_another_user() as theirs, tenant(f"{SLEEP} # {WORD}") as one:
-        assert found(command=WORD) == Found(one.pid) and one.pid in asked and theirs.pid not in asked
+        assert found(command=WORD) == there(one.pid) and one.pid in asked and theirs.pid not in asked
 
 
 def test_of_a_long_command_line_the_beginning_is_read(apart):
     for words in ([WORD, "x" * 100_000, "y" * 100_000], ["x" * 100_000, "y" * 100_000, WORD]):
         with started("sh", "-c", f"echo ready\n{SLEEP}", *words) as one:
             assert len(command_lines.read([one.pid], os.geteuid())[one.pid]) == command_lines.MOST_BYTES
-            assert found(command=WORD) == (Found(one.pid) if words[0] == WORD else None)
+            assert found(command=WORD) == (there(one.pid) if words[0] == WORD else None)
 
 
 @pytest.fixture
@@ -195,12 +214,12 @@ sys.stdin.read()
 def test_a_pidfile_on_which_its_owner_has_a_lease_names_nobody_for_now(tmp_path, apart):
     """To open it takes until the lease is given up (this owner ends by the signal that asks for it), or 45 s."""
     (tmp_path / "pid").write_text(str(os.getppid()))
-    assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+    assert find(keys(pidfile="pid"), tmp_path) == there(os.getppid())
     with python_tenant(LEASES.format(path=str(tmp_path / "pid"))) as owner:
         assert owner.stdout.readline() == "leased\n"
         assert find(keys(pidfile="pid"), tmp_path) is None
         owner.wait()
-        assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+        assert find(keys(pidfile="pid"), tmp_path) == there(os.getppid())
 
 
 def test_a_pidfile_that_is_a_link_names_nobody(tmp_path):
@@ -237,7 +256,7 @@ def test_whose_directory_is_on_the_way_names_a_process_of_their_own(tmp_path, ap
         with pytest.raises(BadValue, match=f"process {one.pid} is of user root, not of {OTHER}"):
             find(keys(pidfile=way), tmp_path)
         (tmp_path / way).write_text(f"{theirs.pid}\n")
-        assert find(keys(pidfile=way), tmp_path) == Found(theirs.pid)
+        assert find(keys(pidfile=way), tmp_path) == there(theirs.pid)
         assert find(keys(pidfile="run/pid"), tmp_path) is not None, "nobody else is on that way"
 
 
@@ -250,7 +269,7 @@ def test_a_directory_that_everybody_may_write_names_nobody_unless_it_is_like_tmp
         with pytest.raises(BadValue, match="may be replaced by others"):
             find(keys(pidfile="any/run/pid"), tmp_path)
         (tmp_path / "any").chmod(0o1777)
-        assert find(keys(pidfile="any/run/pid"), tmp_path) == Found(one.pid)
+        assert find(keys(pidfile="any/run/pid"), tmp_path) == there(one.pid)
         os.chown(tmp_path / "any", 0, OTHER)  # a group of which nobody knows who is in it
         (tmp_path / "any").chmod(0o775)
         with pytest.raises(BadValue, match="may be replaced by others"):
@@ -270,12 +289,12 @@ def test_who_wrote_a_pidfile_names_a_process_of_their_own(tmp_path, apart):
     file = tmp_path / "pid"
     with of_another_user() as theirs, tenant() as one:
         file.write_text(f"{theirs.pid}\n")
-        assert find(keys(pidfile="pid"), tmp_path) == Found(theirs.pid), "of root's file any"
-        assert find(keys(pidfile="pid", user=str(OTHER)), tmp_path) == Found(theirs.pid)
+        assert find(keys(pidfile="pid"), tmp_path) == there(theirs.pid), "of root's file any"
+        assert find(keys(pidfile="pid", user=str(OTHER)), tmp_path) == there(theirs.pid)
         with pytest.raises(BadValue, match=f"is of user {OTHER}, not of root"):
             find(keys(pidfile="pid", user="root"), tmp_path)
         os.chown(file, OTHER, OTHER)
-        assert find(keys(pidfile="pid"), tmp_path) == Found(theirs.pid)
+        assert find(keys(pidfile="pid"), tmp_path) == there(theirs.pid)
         file.write_text(f"{one.pid}\n")
         with pytest.raises(BadValue, match=f"process {one.pid} is of user root, not of {OTHER}"):
             find(keys(pidfile="pid"), tmp_path)
@@ -448,6 +467,23 @@ class TestGroups:
             with pytest.raises(UserError, match="web: it has more than 1 processes"):
                 find_tenant.processes_of(found, web, both)
 
+    def test_a_number_that_another_process_has_at_the_end_of_a_look_is_left_out(self, groups, apart, monkeypatch):
+        """A look at a thousand processes takes a second, in which one may end and its number be given again."""
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        with tenant() as one, tenant() as two:
+            for process in (one, two):
+                (group / "cgroup.procs").write_text(str(process.pid))
+            web = keys("web", cgroup=f"/{group.name}")
+            found = find_tenant.find(web, Path())
+            process_stat = threads.process_stat
+
+            def of_the_next_one(pid):
+                stat = process_stat(pid)
+                return dataclasses.replace(stat, started=stat.started + 1) if pid == two.pid else stat
+
+            monkeypatch.setattr(threads, "process_stat", of_the_next_one)
+            assert find_tenant.processes_of(found, web, {}).keys() == {one.pid}
+
     def test_who_is_another_tenant_already_stays_that(self, groups, apart):
         group = groups(f"windtunnel-test-{os.getpid()}")
         with tenant() as one, tenant() as two:
@@ -476,19 +512,19 @@ class TestGroups:
         unit = f"windtunnel-test-{os.getpid()}.service"
         groups("system.slice")
         groups("system.slice/windtunnel-test.slice")
-        here, there = groups(f"system.slice/{unit}"), groups(f"system.slice/windtunnel-test.slice/{unit}")
+        here, second = groups(f"system.slice/{unit}"), groups(f"system.slice/windtunnel-test.slice/{unit}")
         users = groups(f"user.slice/user-1.slice/{unit}")
         groups("system.slice/windtunnel-other.service")
         delegated = groups(f"system.slice/windtunnel-other.service/{unit}")
         assert found(unit=unit) is None
         with tenant() as one, tenant() as two:
             (here / "cgroup.procs").write_text(str(one.pid))
-            assert found(unit=unit) == Found(one.pid, (here,))
+            assert found(unit=unit) == there(one.pid, (here,))
             (users / "cgroup.procs").write_text(str(two.pid))
-            assert found(unit=unit) == Found(one.pid, (here,))
+            assert found(unit=unit) == there(one.pid, (here,))
             (delegated / "cgroup.procs").write_text(str(two.pid))
-            assert found(unit=unit) == Found(one.pid, (here,))
-            (there / "cgroup.procs").write_text(str(two.pid))
+            assert found(unit=unit) == there(one.pid, (here,))
+            (second / "cgroup.procs").write_text(str(two.pid))
             with pytest.raises(UserError, match="several units") as refused:
                 found(unit=unit)
             assert f"(process {one.pid})" in refused.value.message and f"(process {two.pid})" in refused.value.message

@@ -33,10 +33,16 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Found:
-    """A tenant that is there. `pid`: its process, of several the oldest. `groups`: directories of the cgroup that has them all."""
+    """A tenant that is there. `pid`: its process, of several the oldest, and its start, by which it is told from a later one of its number.
+    `groups`: directories of the cgroup that has them all."""
 
     pid: int
+    started: int
     groups: tuple[Path, ...] = ()
+
+    @property
+    def lives(self) -> bool:
+        return threads.process_started(self.pid) == self.started
 
 
 def find(keys: TenantKeys, base: Path) -> Found | None:
@@ -46,17 +52,27 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     """
     if keys.cgroup is not None or keys.unit is not None:
         groups = _groups_of(keys)
-        starts = _not_ours(keys.name, _pids_in(keys.name, groups))
-        return Found(min(starts, key=lambda pid: (starts[pid], pid)), groups) if starts else None
-    pid, owner = keys.pid, user_of(keys)
+        pids = _pids_in(keys.name, groups)
+        starts = _not_ours(
+            keys.name, {pid: started for pid in pids if (started := threads.process_started(pid)) is not None}
+        )
+        oldest = min(starts, key=lambda pid: (starts[pid], pid), default=None)
+        return None if oldest is None else Found(oldest, starts[oldest], groups)
+    pid, owner, written_ns = keys.pid, user_of(keys), None
     if keys.pidfile is not None:
-        pid, owner = _in_file(keys.name, base / keys.pidfile, owner)
+        pid, owner, written_ns = _in_file(keys.name, base / keys.pidfile, owner)
     elif keys.command is not None:
         owner = os.geteuid() if owner is None else owner
         pid = _commanded(keys.name, keys.command, owner)
     found = threads.process_stat(pid) if pid else None
     if pid is None or found is None:
         return None
+    if written_ns is not None and _day_ns(found.started) > written_ns + CLOCKS_NS:
+        raise BadValue(
+            f"{keys.name}: process {pid} began after {base / (keys.pidfile or '')} was written, or the clock was set since: the number was "
+            "another process's then",
+            "if the clock was set, start the program again; else a pidfile that its program removes at its end, or unit = ...",
+        )
     if owner is not None and found.user != owner:
         raise BadValue(
             f"{keys.name}: process {found.pid} is of user {user_name(found.user)}, not of {user_name(owner)}",
@@ -66,7 +82,7 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
         raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which cannot be a tenant", "name a process")
     if found.pid != pid:
         raise BadValue(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
-    return Found(pid) if _not_ours(keys.name, [pid]) else None
+    return Found(pid, found.started) if _not_ours(keys.name, {pid: found.started}) else None
 
 
 def user_of(keys: TenantKeys) -> int | None:
@@ -86,12 +102,16 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
     children, since a shield of v2 takes them out of the cgroup; beside `known`, those that are older than YOUNG_S. Raises UserError as `find`,
     and for more than MOST_PROCESSES."""
     if not found.groups:
-        return dict(known) or _not_ours(keys.name, [found.pid])
+        return dict(known) or _not_ours(keys.name, {found.pid: found.started})
     latest = threads.ticks_now() - (int(YOUNG_S * threads.TICKS) if known else 0)
+    starts: dict[int, int] = {}
 
     def is_old(pid: int) -> bool:
         started = threads.process_started(pid)
-        return started is not None and (started <= latest or known.get(pid) == started)
+        if started is None or (started > latest and known.get(pid) != started):
+            return False
+        starts[pid] = started
+        return True
 
     children_of = threads.children()
     pids = _pids_in(keys.name, found.groups) | known.keys()
@@ -101,7 +121,7 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
         raise UserError(
             f"{keys.name}: it has more than {MOST_PROCESSES:,} processes", "name one of them, or its cgroup"
         )
-    return _not_ours(keys.name, some)
+    return _not_ours(keys.name, {pid: starts[pid] for pid in some})
 
 
 def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
@@ -188,9 +208,13 @@ def _system_unit(cgroup: str) -> list[str]:
     return [] if USERS in slices else parts[: len(slices) + 1]
 
 
-def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
-    """The processes that live, each with its start, without threads of the kernel. Raises UserError where the daemon is among them."""
-    living = {pid: found.started for pid in sorted(pids) if (found := threads.process_stat(pid)) and not found.kernel}
+def _not_ours(name: str, starts: Mapping[int, int]) -> dict[int, int]:
+    """Of processes with their starts those that live, without threads of the kernel. Raises UserError where the daemon is among them."""
+    living = {
+        pid: started
+        for pid, started in sorted(starts.items())
+        if (found := threads.process_stat(pid)) and found.started == started and not found.kernel
+    }
     if mine := sorted(_family() & living.keys()) if living else []:
         raise BadValue(
             f"{name}: process {_named(mine)} is this daemon, or was started by it, or has started it",
@@ -210,21 +234,14 @@ def _ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
-def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None]:
-    """The number in it, and whose process it may be: who may write the file names a process of their own. None where there is no number, or no
-    file: reading a FIFO would wait for ever. Raises BadValue as `tenant_file.read`."""
+def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None, int | None]:
+    """The number in it, whose process it may be, and when it was written: who may write the file names a process of their own. No number if
+    there is none, or no file: reading a FIFO would wait for ever. Raises BadValue as `tenant_file.read`."""
     try:
         found = tenant_file.read(name, path, owner, MAX_PIDFILE_BYTES)
-        pid = int(found.text.split()[0])
+        return int(found.text.split()[0]), found.owner, found.written_ns
     except (OSError, ValueError, IndexError):
-        return None, owner
-    started = threads.process_started(pid)
-    if started is not None and _day_ns(started) > found.written_ns + CLOCKS_NS:
-        raise BadValue(
-            f"{name}: process {pid} began after {path} was written, or the clock was set since: the number was another process's then",
-            "if the clock was set, start the program again; else a pidfile that its program removes at its end, or unit = ...",
-        )
-    return pid, found.owner
+        return None, owner, None
 
 
 def _day_ns(ticks: int) -> int:

@@ -177,15 +177,17 @@ class Tenant:
         if found is None:
             return False
         if self.keys.pid is not None:
-            started = threads.process_started(found.pid)
-            if self.named not in (None, started):
+            if self.named not in (None, found.started):
                 return False
-            self.named = started
+            self.named = found.started
         self._vcpus = self._ask_for_vcpus(base / self.keys.qmp, found.pid) if self.keys.qmp else None
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
             raise UserError(f"{self.name}: process {found.pid} cannot be watched: {error.strerror}") from None
+        if not found.lives:  # it has ended since it was found, and its number may be another process's
+            self.leave()
+            return False
         self.found = found
         return True
 
