@@ -1,6 +1,7 @@
 """Tables that run: every method answers every packet rightly, and does to it what its action says."""
 
 import struct
+from math import sqrt
 
 import pytest
 from real_runs import PATIENT, assert_sound, execute, messages, recorded, run_well, scenario
@@ -40,6 +41,11 @@ def counted(run, table: str = "exact0") -> dict[str, int]:
     return {counter.name: counter.value for counter in engine.result.counters if counter.of == table}
 
 
+def about(share: float, draws: int):
+    """Within six standard deviations of the binomial distribution: how many draws there are is the host's mood."""
+    return pytest.approx(share * draws, abs=6 * sqrt(share * (1 - share) * draws))
+
+
 @pytest.mark.parametrize(
     "table",
     METHODS + [pytest.param(table, marks=pytest.mark.long("crosses")) for table in MORE_METHODS],
@@ -52,8 +58,8 @@ def test_every_lookup_is_right(tmp_path, table):
         run = execute(tmp_path / sides[0], tables({"name": "t", "hit": 0.7} | table, **top), *PATIENT).run
         assert_sound(run)
         of = counted(run, "t")
-        assert of["lookups"] == of["checked"] > 500 and of["wrong"] == 0
-        assert of["hits"] / of["lookups"] == pytest.approx(0.7, abs=0.1)
+        assert of["lookups"] == of["checked"] > 0 and of["wrong"] == 0
+        assert of["hits"] == about(0.7, of["lookups"])
         assert of["entries"] == table.get("entries", 1000) and of["memory"] > 0
         if "client" in sides:
             assert messages(run).responses == messages(run).sent > 0
@@ -68,7 +74,7 @@ def test_every_lookup_is_right_over_ipv6(tmp_path, table):
     run = execute(tmp_path, tables({"name": "t", "hit": 0.7} | table, **addresses), *PATIENT).run
     assert_sound(run)
     of = counted(run, "t")
-    assert of["lookups"] == of["checked"] > 500 and of["wrong"] == 0
+    assert of["lookups"] == of["checked"] > 0 and of["wrong"] == 0
     assert messages(run).responses == messages(run).sent > 0
 
 
@@ -99,7 +105,7 @@ def test_a_burst_may_be_longer_than_a_table_takes(tmp_path):
     assert max(stage.mean_burst for stage in summarise(run).stages if stage.stage == "disp_rx") > 64
     of = counted(run, "t")
     assert of["lookups"] == of["checked"] == received
-    assert of["hits"] / of["lookups"] == pytest.approx(0.7, abs=0.1)
+    assert of["hits"] == about(0.7, of["lookups"])
 
 
 def checksum(header: bytes) -> int:
