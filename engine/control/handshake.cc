@@ -8,7 +8,7 @@ namespace {
 session_status objection(const handshake &g, const hello &received) {
     if (received.version != g.us.version || received.engine != g.us.engine)
         return session_status::other_version;
-    return received.plan != g.us.plan ? session_status::other_plan : session_status::none;
+    return received.plan != g.expected ? session_status::other_plan : session_status::none;
 }
 
 // Keeps a refused hello for main: the first one, until main has read it.
@@ -66,6 +66,8 @@ bool handshake_respond(handshake &g, hello *hello_and_response, drop *why) {
     h.state = confirmed;
     h.status = status;
     h.client = client;
+    if (status == session_status::other_version || status == session_status::other_plan)
+        h.plan = shown_digest(h.plan);  // whoever asks is told no more than a user
     return true;
 }
 

@@ -12,7 +12,9 @@
 namespace wt {
 
 struct handshake {
-    hello us;  // what every hello of ours repeats; fixed before the workers start
+    // fixed before the workers start
+    hello us;                // what every hello of ours repeats
+    plan_digest expected{};  // what every hello of the other side repeats
 
     // written where hellos are received
     std::atomic<uint64_t> peer{0};  // the other side's token; 0 while it is unknown

@@ -17,9 +17,12 @@ struct body {
     engine_text engine;
     uint64_t client, server;
     plan_digest plan;
+    uint8_t reserved_behind[16];
 };
 static_assert(sizeof(body) == hello_bytes - message_header_bytes);
 static_assert(offsetof(body, plan) == hello_stable_bytes - message_header_bytes);
+
+constexpr size_t shown_bytes = 6;  // of a digest, in messages
 
 // Printable characters, then zeros to the end.
 bool is_plain_text(const engine_text &text) {
@@ -46,17 +49,25 @@ std::string engine_version_of(const engine_text &text) {
     return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
-plan_digest plan_digest_of(std::string_view hash) {
+plan_digest plan_digest_of(std::string_view hash, bool of_server) {
     plan_digest plan{};
-    for (size_t i = 0; i < plan.size() && 2 * i + 1 < hash.size(); i++)
-        plan[i] = static_cast<uint8_t>(digit_of(hash[2 * i]) << 4 | digit_of(hash[2 * i + 1]));
+    const size_t half = hash.size() / 2;
+    const std::string_view digits = hash.substr(of_server ? half : 0, half);
+    for (size_t i = 0; i < plan.size() && 2 * i + 1 < digits.size(); i++)
+        plan[i] = static_cast<uint8_t>(digit_of(digits[2 * i]) << 4 | digit_of(digits[2 * i + 1]));
     return plan;
 }
 
 std::string short_hash(const plan_digest &plan) {
-    char text[13];
-    for (size_t i = 0; i < 6; i++) std::snprintf(text + 2 * i, 3, "%02x", plan[i]);
+    char text[2 * shown_bytes + 1];
+    for (size_t i = 0; i < shown_bytes; i++) std::snprintf(text + 2 * i, 3, "%02x", plan[i]);
     return text;
+}
+
+plan_digest shown_digest(const plan_digest &plan) {
+    plan_digest shown{};
+    std::copy_n(plan.begin(), shown_bytes, shown.begin());
+    return shown;
 }
 
 void hello_write(uint8_t *payload, const hello &h) {
@@ -71,7 +82,8 @@ void hello_write(uint8_t *payload, const hello &h) {
                        h.engine,
                        rte_cpu_to_be_64(h.client),
                        rte_cpu_to_be_64(h.server),
-                       h.plan};
+                       h.plan,
+                       {}};
     std::memcpy(payload + message_header_bytes, &wire, sizeof wire);
 }
 

@@ -30,7 +30,9 @@ constexpr bool is_refusal(session_status s) {
 }
 
 using engine_text = std::array<char, 16>;  // "0.1.0", padded with zeros
-using plan_digest = std::array<uint8_t, 32>;
+// A half of the plan's hash: a client says the first one, a server the second, so that who has heard one side
+// cannot pass for the other one.
+using plan_digest = std::array<uint8_t, 16>;
 
 struct hello {
     uint16_t version;
@@ -46,10 +48,12 @@ struct hello {
 engine_text engine_text_of(std::string_view version);
 std::string engine_version_of(const engine_text &text);
 
-// The plan's hash as in a frame: hexadecimal digits as bytes, padded with zeros.
-plan_digest plan_digest_of(std::string_view hash);
+// A side's half of the hash's hexadecimal digits, as in a frame: bytes, padded with zeros.
+plan_digest plan_digest_of(std::string_view hash, bool of_server);
 // Its first digits, for messages.
 std::string short_hash(const plan_digest &plan);
+// What of it messages show, and zeros.
+plan_digest shown_digest(const plan_digest &plan);
 
 // Whether a payload of at least message_header_bytes claims to be a hello.
 inline bool is_hello(const uint8_t *payload) {

@@ -47,7 +47,8 @@ std::unique_ptr<handshake> open_handshake(const plan &p) {
              .engine = engine_text_of(WT_VERSION),
              .client = is_server ? 0 : unguessable() | 1,
              .server = is_server ? unguessable() | 1 : 0,
-             .plan = plan_digest_of(p.hash)};
+             .plan = plan_digest_of(p.hash, is_server)};
+    g->expected = plan_digest_of(p.hash, !is_server);
     return g;
 }
 
@@ -116,8 +117,8 @@ std::string peer_session::refusal_text() const {
         case session_status::other_version:
             return who + "'s engine is " + version_text(h) + ", this one " + version_text(g_->us);
         case session_status::other_plan:
-            return who + " has another plan: " + short_hash(h.plan) + ", this side has " +
-                   short_hash(g_->us.plan);
+            return who + " has another plan: " + short_hash(h.plan) + ", this side expects " +
+                   short_hash(g_->expected);
         default:
             return is_client() ? "the server has another client already"
                                : "a second client connects while the first one runs";

@@ -12,6 +12,7 @@
 namespace wt::test::hello_test {
 namespace {
 
+const std::string hash = "0f1e2d3c4b5a69788796a5b4c3d2e1f0" + std::string(32, 'd');
 constexpr uint64_t client_token = 0x1122334455667788, server_token = 0x99aabbccddeeff00;
 
 hello example(bool from_server = false, session_state state = session_state::hello) {
@@ -22,7 +23,7 @@ hello example(bool from_server = false, session_state state = session_state::hel
             .engine = engine_text_of("0.1.0"),
             .client = client_token,
             .server = from_server ? server_token : 0,
-            .plan = plan_digest_of("0f1e2d3c4b5a")};
+            .plan = plan_digest_of(hash, from_server)};
 }
 
 std::vector<uint8_t> written(const hello &h) {
@@ -50,7 +51,7 @@ TEST(Hello, IsReadAsItWasWritten) {
         EXPECT_EQ(read.client, client_token);
         EXPECT_EQ(read.server, from_server ? server_token : 0);
         EXPECT_EQ(read.plan, sent.plan);
-        EXPECT_EQ(short_hash(read.plan), "0f1e2d3c4b5a");
+        EXPECT_EQ(short_hash(read.plan), from_server ? "dddddddddddd" : "0f1e2d3c4b5a");
     }
 }
 
@@ -124,6 +125,8 @@ struct hosts : testing::Test {
         server.us = example(true);
         server.us.state = session_state::none;
         server.us.client = 0;
+        client.expected = server.us.plan;
+        server.expected = client.us.plan;
     }
     // The server's response to a hello, which it must not drop.
     hello response(hello h) {
@@ -173,27 +176,38 @@ TEST_F(hosts, OfAnotherVersionOrPlanAreRefusedOnBothSides) {
         if (version)
             other.engine = engine_text_of("0.2.0");
         else
-            other.plan[31] ^= 1;
+            other.plan[15] ^= 1;
         const session_status expected = version ? session_status::other_version : session_status::other_plan;
         const hello refused = response(other);
         EXPECT_EQ(refused.status, expected);
         EXPECT_EQ(refused.client, client_token);
+        EXPECT_EQ(refused.plan, shown_digest(server.us.plan)) << "nobody else learns it";
         EXPECT_EQ(server.peer, 0u);
         ASSERT_EQ(server.refused_slot, handshake::slot::full);
         EXPECT_EQ(server.refused.status, expected);
         EXPECT_EQ(server.refused.plan, other.plan);
         server.refused_slot = handshake::slot::empty;
         // and by a client that checks the response itself
-        client.us.plan = other.plan;
         client.us.engine = other.engine;
         EXPECT_TRUE(handshake_take_response(client, refused, &why));
         ASSERT_EQ(client.refused_slot, handshake::slot::full);
         EXPECT_EQ(client.refused.status, expected);
         EXPECT_EQ(client.peer, 0u);
         client.refused_slot = handshake::slot::empty;
-        client.us.plan = server.us.plan;
         client.us.engine = server.us.engine;
     }
+}
+
+// As who is at the server's address before it, and returns what it hears.
+TEST_F(hosts, WhoHasHeardOneSideCannotPassForTheOther) {
+    hello echoed = response(next_hello(session_state::hello));
+    echoed.plan = client.us.plan;
+    EXPECT_TRUE(handshake_take_response(client, echoed, &why));
+    EXPECT_EQ(client.refused.status, session_status::other_plan);
+    EXPECT_EQ(client.peer, 0u);
+    hello repeated = next_hello(session_state::hello);
+    repeated.plan = server.us.plan;
+    EXPECT_EQ(response(repeated).status, session_status::other_plan);
 }
 
 TEST_F(hosts, ASecondClientIsRefusedUntilTheFirstIsReleased) {

@@ -46,7 +46,7 @@ def test_two_hosts_run_one_file_despite_foreign_hellos(tmp_path):
     with two_hosts() as hosts:
         slow = (*ENOUGH, "messages=1000", "client.rate=1kpps")  # so that a Python socket can read along
         server = start("server", FILE, tmp_path / "server", *slow, host=hosts["server"])
-        plan = bytes.fromhex(server.until(waits).engines[0].plan.hash)
+        plan = bytes.fromhex(server.until(waits).engines[0].plan.hash)[:16]  # a client's half
         with hosts["client"].raw() as raw:
             raw.send(ether(ip(udp(hello()[:50]))))
             raw.send(ether(ip(udp(hello(client=0)))))
@@ -75,14 +75,20 @@ def test_two_hosts_run_one_file_despite_foreign_hellos(tmp_path):
     assert all(crossing.lost == 0 and crossing.sent > 100 for crossing in crossings(joined))
 
 
-def other_version(asked: bytes, client: int) -> list[bytes]:
+def other_version(asked: bytes, of_server: bytes) -> list[bytes]:
+    client = read_hello(asked)["client"]
     return [turned(asked, hello(from_server=True, version=2, engine=b"9.9.9", client=client, server=1))]
 
 
-def two_servers(asked: bytes, client: int) -> list[bytes]:
+def two_servers(asked: bytes, of_server: bytes) -> list[bytes]:
     received = read_hello(asked)
-    both = ({"server": server, "plan": received["plan"], "state": received["state"]} for server in (1, 2))
-    return [turned(asked, hello(from_server=True, client=client, **each)) for each in both]
+    keys = {"client": received["client"], "plan": of_server, "state": received["state"]}
+    return [turned(asked, hello(from_server=True, server=server, **keys)) for server in (1, 2)]
+
+
+def echo(asked: bytes, of_server: bytes) -> list[bytes]:
+    """By who knows no more of the plan than the client says."""
+    return two_servers(asked, read_hello(asked)["plan"])[:1]
 
 
 @pytest.mark.parametrize(
@@ -90,11 +96,14 @@ def two_servers(asked: bytes, client: int) -> list[bytes]:
     [
         (other_version, f"the server's engine is 9.9.9 (hello version 2), this one {__version__} (hello version 1)"),
         (two_servers, "two servers respond to this client's hello"),
+        (echo, "the server has another plan: "),
     ],
 )
 def test_a_client_refuses_the_wrong_server(tmp_path, responses, words):
     ended = threading.Event()
     with two_hosts() as hosts, hosts["server"].raw() as raw:
+        client = start("client", FILE, tmp_path / "client", host=hosts["client"])
+        plan = bytes.fromhex(client.until(lambda record: record.engines).engines[0].plan.hash)
 
         def response():
             raw.settimeout(0.1)
@@ -104,13 +113,13 @@ def test_a_client_refuses_the_wrong_server(tmp_path, responses, words):
                 except TimeoutError:
                     continue
                 if (asked := read_hello(frame)) and not asked["from_server"] and asked["state"] == STATE_HELLO:
-                    for turned_frame in responses(frame, asked["client"]):
+                    for turned_frame in responses(frame, plan[16:]):
                         raw.send(turned_frame)
 
         thread = threading.Thread(target=response)
         thread.start()
         try:
-            code, said = start("client", FILE, tmp_path / "client", host=hosts["client"]).ended()
+            code, said = client.ended()
         finally:
             ended.set()
             thread.join()

@@ -22,7 +22,7 @@ ENOUGH = ("messages=5000", "warmup=0s", "duration=1min", "window=1s")
 HELLO, RESPONSE = 0x13, 0x14
 STATE_HELLO, STATE_GO, STATE_DRAIN, STATE_FINISHED = 1, 2, 3, 4
 ACCEPTED, OTHER_VERSION, OTHER_PLAN, BUSY = 0, 1, 2, 3
-BODY = struct.Struct(">4sHBBB7x16sQQ32s")
+BODY = struct.Struct(">4sHBBB7x16sQQ16s16x")
 
 
 def hello(
@@ -34,7 +34,7 @@ def hello(
     engine: bytes = __version__.encode(),
     client: int = 42,
     server: int = 0,
-    plan: bytes = bytes(32),
+    plan: bytes = bytes(16),
 ) -> bytes:
     """UDP payload of a hello between two hosts."""
     head = struct.pack(">BBHIIHH", RESPONSE if from_server else HELLO, 0, 0, 0, 0, 0, 1)

@@ -11,7 +11,7 @@ namespace {
 
 using namespace wt;
 
-constexpr uint32_t reserved = message_header_bytes + 9;
+constexpr uint32_t reserved = message_header_bytes + 9, reserved_behind = hello_bytes - 16;
 
 handshake &initialised(handshake &g, bool is_server) {
     g.us = {.version = hello_version,
@@ -40,7 +40,7 @@ bool read_exactly(const uint8_t *data, size_t size, hello *read) {
     constexpr uint32_t engine = reserved + 7;
     require(size == hello_bytes, "a hello of our version has one length");
     require(std::equal(again + message_header_bytes, again + reserved, data + message_header_bytes) &&
-                std::equal(again + engine, again + hello_bytes, data + engine),
+                std::equal(again + engine, again + reserved_behind, data + engine),
             "a hello of our version is written as it was read");
     return true;
 }
@@ -58,7 +58,7 @@ void take_by_server(handshake &server, const hello &read) {
     if (handshake_respond(server, &response, &why)) {
         require(response.from_server && response.client == read.client, "a response goes to its client");
         const bool fits = read.version == server.us.version && read.engine == server.us.engine &&
-                          read.plan == server.us.plan;
+                          read.plan == server.expected;
         require((response.status == session_status::none) == (fits && server.peer == read.client),
                 "a client is accepted or gets the reason");
         require(response.status == session_status::none || state_of(server) == before,
