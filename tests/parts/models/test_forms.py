@@ -1,5 +1,7 @@
 """Forms: each finds its own law, is refused where it does not fit, and is judged by held-out errors."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -278,3 +280,21 @@ def test_what_costs_do_not_follow_is_not_taken_out():
     one_each = [neighbour.CostedRun(point, 10.0 + point, 90.0 + point) for point in range(20)]
     assert neighbour.neighbour_of(one_each) is None, "sizes and ticks cannot be told apart"
     assert neighbour.corrected(5.0, 3.0, None) == 5.0
+
+
+def test_a_form_is_fitted_to_the_same_points_once():
+    """To choose it without each size, each pair of sizes is left out twice; and the thesis' forms are judged again by themselves."""
+    asked = []
+
+    def fit(points, world):
+        asked.append(tuple(points.entries))
+        return forms.LINEAR.fit(points, world)
+
+    six = Points(np.geomspace(10, 1e6, 6), np.geomspace(640, 64e6, 6), np.linspace(10, 60, 6))
+    counted = dataclasses.replace(forms.LINEAR, fit=fit)
+    first = heldout.of_the_choice(six, WORLD, [counted])
+    assert len(set(asked)) == len(asked) > 6 and heldout.of_the_choice(six, WORLD, [counted]) == first
+    assert len(set(asked)) == len(asked)
+    again = Points(six.entries, six.bytes, six.ns * 2)
+    assert six == Points(six.entries, six.bytes, six.ns) and six != again
+    assert heldout.of_the_choice(again, WORLD, [counted]).entries == first.entries and len(set(asked)) < len(asked)

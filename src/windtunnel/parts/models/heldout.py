@@ -8,6 +8,7 @@ The error of a choice leaves the size out of choosing the form too.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -97,11 +98,17 @@ def usable(world: World) -> list[Form]:
     return [form for form in possible(world) if not form.needs_parts and not (form.grows and world.levels_off)]
 
 
+@lru_cache(maxsize=1024)
+def _fit(form: Form, points: Points, world: World) -> Floats:
+    """The form's fit, made once for the same points: who chooses again without each size leaves out each pair of sizes twice."""
+    return form.fit(points, world)
+
+
 def leave_one_out(form: Form, points: Points, world: World) -> HeldOut:
     """The errors with each size in turn left out. Raises NoFit if the form does not fit without one of them."""
     errors = []
     for i in range(len(points)):
-        x = form.fit(points.without(i), world)
+        x = _fit(form, points.without(i), world)
         errors.append(float(error_at(form, x, points, points.only(i), world)[0]))
     return HeldOut(tuple(points.entries), tuple(errors))
 
@@ -113,7 +120,7 @@ def onwards(form: Form, points: Points, world: World) -> HeldOut | None:
     for known in range(max(LEAST_SIZES, len(points) - _PLACES - 1), len(points)):
         places = np.arange(len(points))
         try:
-            x = form.fit(points.where(places < known), world)
+            x = _fit(form, points.where(places < known), world)
         except NoFit:
             continue
         behind = (places >= known) & (places < known + 2)
@@ -132,7 +139,7 @@ def candidates(points: Points, world: World, only: Sequence[Form] | None = None)
     tried = []
     for form in usable(world) if only is None else only:
         try:
-            x = form.fit(points, world)
+            x = _fit(form, points, world)
         except NoFit as no:
             tried.append(Candidate(form, None, None, str(no)))
             continue

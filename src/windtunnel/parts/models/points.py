@@ -15,9 +15,9 @@ class NoFit(Exception):
     """These points do not determine a form. `args[0]` says why, for the user."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
-    """Arrays of one length, by ascending entries, every entry once."""
+    """Arrays of one length, by ascending entries, every entry once. Two with the same values are equal."""
 
     entries: Floats
     bytes: Floats
@@ -27,6 +27,15 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.entries.tobytes(), self.bytes.tobytes(), self.ns.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Points) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
 
     def where(self, chosen: Mask) -> "Points":
         return Points(self.entries[chosen], self.bytes[chosen], self.ns[chosen])
@@ -39,9 +48,10 @@ class Points:
         return self.where(~self.only(index))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
-    """What is known before anything is fitted: the host's caches from its ladder (nothing from lscpu), and the table."""
+    """What is known before anything is fitted: the host's caches from its ladder (nothing from lscpu), and the table. Each is equal to itself
+    alone."""
 
     steps: Sequence[float] = ()
     """Bytes at which each level but the last ends: the last end is fitted."""
