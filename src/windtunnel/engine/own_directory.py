@@ -66,8 +66,8 @@ def for_temporary() -> Path:
 
 
 def way_is_own(directory: Path) -> bool:
-    """Whether nobody but root can put something else in its place, or into it, once it is there: what is there of the way to it is as of
-    `are_own`. What is made there later may be another user's if it is not looked at again."""
+    """Whether nobody but root can put something else in its place, or into it, once it is there: `are_own` of what is there of the way to it. What
+    is missing may be made by another user, so who makes it looks at it again."""
     passed: list[os.stat_result] = []
     try:
         os.close(walk(directory, passed, follow=True))
@@ -95,11 +95,8 @@ def are_own(passed: list[os.stat_result], *owners: int) -> bool:
     /tmp, in which they cannot put something else in the place of what they do not own. False for nothing."""
     if not passed:
         return False
-    trusted = {
-        passed[0].st_uid,
-        os.geteuid(),
-        *owners,
-    }  # in a user namespace without root, root looks like another user
+    root = passed[0].st_uid  # in a user namespace without root it looks like another user
+    trusted = {root, os.geteuid(), *owners}
     return all(status.st_uid in trusted and not others_may_replace(status) for status in passed)
 
 

@@ -69,8 +69,8 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
         return None
     if written_ns is not None and _day_ns(found.started) > written_ns + CLOCKS_NS:
         raise BadValue(
-            f"{keys.name}: process {pid} began after {base / (keys.pidfile or '')} was written, or the clock was set since: the number was "
-            "another process's then",
+            f"{keys.name}: process {pid} began after {base / str(keys.pidfile)} was written, or the clock was set since: the number was another "
+            "process's then",
             "if the clock was set, start the program again; else a pidfile that its program removes at its end, or unit = ...",
         )
     if owner is not None and found.user != owner:
