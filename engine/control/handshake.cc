@@ -20,14 +20,13 @@ void keep_refused(handshake &g, const hello &received, session_status why) {
     g.refused_slot.store(handshake::slot::full, std::memory_order_release);
 }
 
-// Notes the sender's session state. False: it is a later state of a client that main has just released; the
+// Notes the sender's session state. False: it is a later state of a peer that main has just released; the
 // first state must be `hello`.
 bool note_state(handshake &g, const hello &received) {
     auto before = g.peer_state.load(std::memory_order_relaxed);
     const auto now = static_cast<uint8_t>(received.state);
-    const bool may_be_first = received.from_server || received.state == session_state::hello;
     do {
-        if (before == 0 && !may_be_first) return false;
+        if (before == 0 && received.state != session_state::hello) return false;
     } while (before < now && !g.peer_state.compare_exchange_weak(before, now, std::memory_order_release));
     if (received.status == session_status::stopped_early)
         g.peer_stopped_early.store(true, std::memory_order_relaxed);
@@ -78,8 +77,7 @@ bool handshake_take_response(handshake &g, const hello &response, drop *why) {
         return keep_refused(g, response, ours), true;
     if (is_refusal(response.status)) return keep_refused(g, response, response.status), true;
     if (!is_peer(g, response.server)) return g.second_server.store(true, std::memory_order_relaxed), true;
-    note_state(g, response);
-    return true;
+    return note_state(g, response);
 }
 
 hello handshake_hello(const handshake &g) {

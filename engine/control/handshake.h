@@ -49,8 +49,9 @@ hello handshake_hello(const handshake &g);
 // Client: the server has confirmed that the run has finished. Nothing is left to say.
 bool handshake_over(const handshake &g);
 
-// Main, server: forgets a client that has not passed the state `hello`, so that another client may connect. A
-// client that passes it at this moment is either kept as it is, or its hello is dropped as stray.
+// Main: forgets a peer that has not passed the state `hello`, so that a server may take another client, and a
+// client may begin again. A peer that passes it at this moment is either kept as it is, or its hello is
+// dropped as stray.
 void handshake_release(handshake &g);
 
 }  // namespace wt

@@ -1,5 +1,7 @@
 #include "run/peer_session.h"
 
+#include <algorithm>
+
 #include "core/refusal.h"
 #include "core/unguessable.h"
 
@@ -20,6 +22,9 @@ constexpr uint64_t silence_ns = 3'000 * ms;
 constexpr uint64_t first_state_ns = 2'000 * ms;
 // Well below the silence that the supervisor tolerates.
 constexpr uint64_t announcement_ns = 20'000 * ms;
+// Main polls more often. What passes beyond it between two polls is a pause of this host, in which nobody
+// could have been heard.
+constexpr uint64_t longest_poll_ns = 100 * ms;
 
 constexpr const char *one_release = "use one release of Windtunnel on both hosts";
 constexpr const char *one_file = "run the same file with the same --set on both hosts";
@@ -55,40 +60,49 @@ std::unique_ptr<handshake> open_handshake(const plan &p) {
 void peer_session::begin() {
     if (!active()) return;
     begun_ = true;
-    last_received_ = lines_.now_ns();
+    last_poll_ = lines_.now_ns();
 }
 
 void peer_session::poll() {
     if (!begun_) return;
     if (!measured_) check_refused_hello();
     const uint64_t now = lines_.now_ns();
+    silent_ns_ += std::min(now - last_poll_, longest_poll_ns);
+    last_poll_ = now;
     if (const uint32_t hellos = g_->received.load(std::memory_order_relaxed); hellos != received_before_) {
         received_before_ = hellos;
-        last_received_ = now;
+        silent_ns_ = 0;
     }
-    is_client() ? poll_client(now) : poll_server(now);
+    is_client() ? poll_client(now) : poll_server();
 }
 
 void peer_session::poll_client(uint64_t now) {
     if (now >= next_round_) {
-        next_round_ = now + (established() && now > last_received_ + worry_ns ? worried_again_ns : again_ns);
+        next_round_ = now + (established() && silent_ns_ > worry_ns ? worried_again_ns : again_ns);
         g_->round.fetch_add(1, std::memory_order_release);
     }
     if (!peer_has(session_state::hello)) return;
     if (first_response_ == 0) first_response_ = now;
     const bool in_first_state = g_->state.load(std::memory_order_relaxed) == session_state::hello;
     if (in_first_state && now > first_response_ + look_around_ns) enter(session_state::go, false);
-    if (now < last_received_ + silence_ns) return;
-    if (!established())
-        throw refusal("the server stopped responding after the hello", "see the messages of the server");
+    if (silent_ns_ < silence_ns) return;
+    if (!established()) return begin_again();
     lost_ = true;
 }
 
-void peer_session::poll_server(uint64_t now) {
+// The server may have released this client, or another one may have taken its place.
+void peer_session::begin_again() {
+    enter(session_state::hello, false);
+    handshake_release(*g_);
+    first_response_ = silent_ns_ = 0;
+    fell_silent_ = true;
+}
+
+void peer_session::poll_server() {
     const bool known = g_->peer.load(std::memory_order_relaxed) != 0;
-    if (!known) last_received_ = now;
-    if (known && !established() && now > last_received_ + first_state_ns) handshake_release(*g_);
-    if (established() && !finished() && now > last_received_ + silence_ns) lost_ = true;
+    if (!known) silent_ns_ = 0;
+    if (known && !established() && silent_ns_ > first_state_ns) handshake_release(*g_);
+    if (established() && !finished() && silent_ns_ > silence_ns) lost_ = true;
 }
 
 // A client ends with the reason. A server announces it and waits for another client.
@@ -139,9 +153,10 @@ void peer_session::wait_for(const char *what) {
     if (now < waits_since_ + *plan_.hello_wait_ns) return;
     const std::string within = " within " + in_seconds(*plan_.hello_wait_ns);
     const std::string refused = last_refusal_.empty() ? "" : "; one was refused: " + last_refusal_;
+    const std::string silent = fell_silent_ ? "; one responded and fell silent: see its messages" : "";
     if (is_client())
         throw refusal(
-            "no server responded to the hello" + within,
+            "no server responded to the hello" + within + silent,
             "start `windtunnel run --side server` with the same file on the other host; then check addresses "
             "and the wire");
     throw refusal("no client sent a hello" + within + refused,

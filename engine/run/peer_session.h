@@ -56,15 +56,18 @@ class peer_session {
     void check_refused_hello();
     std::string refusal_text() const;
     void poll_client(uint64_t now);
-    void poll_server(uint64_t now);
+    void begin_again();
+    void poll_server();
 
     handshake *g_;
     const plan &plan_;
     line_writer &lines_;
     bool begun_ = false, measured_ = false, lost_ = false;
+    bool fell_silent_ = false;  // client: a server responded, and did not go on
     uint32_t received_before_ = 0;
-    uint64_t last_received_ = 0, first_response_ = 0, next_round_ = 0;  // ns
-    uint64_t waits_since_ = 0, next_announcement_ = 0;                  // ns
+    uint64_t last_poll_ = 0, silent_ns_ = 0;            // ns; the silence without pauses of this host
+    uint64_t first_response_ = 0, next_round_ = 0;      // ns
+    uint64_t waits_since_ = 0, next_announcement_ = 0;  // ns
     uint64_t announced_client_ = 0;  // token of the last client whose refusal was announced
     std::string waits_for_, last_refusal_;
 };

@@ -237,6 +237,26 @@ TEST_F(hosts, AHelloDuringItsReleaseIsStray) {
     EXPECT_EQ(peer_state(server), session_state::none);
 }
 
+TEST_F(hosts, AClientBeginsAgainWithTheServerThatReleasedIt) {
+    ASSERT_TRUE(handshake_take_response(client, response(next_hello(session_state::hello)), &why));
+    handshake_release(server);
+    EXPECT_TRUE(is_dropped(next_hello(session_state::go)));
+    handshake_release(client);
+    EXPECT_EQ(client.peer, 0u);
+    ASSERT_TRUE(handshake_take_response(client, response(next_hello(session_state::hello)), &why));
+    ASSERT_TRUE(handshake_take_response(client, response(next_hello(session_state::go)), &why));
+    EXPECT_EQ(peer_state(server), session_state::go);
+    EXPECT_EQ(peer_state(client), session_state::go);
+}
+
+TEST_F(hosts, AResponseDuringTheClientsReleaseIsStray) {
+    ASSERT_TRUE(handshake_take_response(client, response(next_hello(session_state::hello)), &why));
+    const hello confirmed = response(next_hello(session_state::go));
+    client.peer_state = 0;  // main is in the middle of the release
+    EXPECT_FALSE(handshake_take_response(client, confirmed, &why));
+    EXPECT_EQ(peer_state(client), session_state::none);
+}
+
 TEST_F(hosts, ASecondServerIsDetected) {
     hello first = response(next_hello(session_state::hello)), second = first;
     second.server = 42;

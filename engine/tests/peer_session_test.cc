@@ -45,12 +45,14 @@ struct host {
     // Polls each millisecond for so long; returns in how many rounds the client sends hellos.
     uint32_t rounds_in(uint64_t ns) {
         const uint32_t before = g->round;
-        for (uint64_t passed = 0; passed < ns; passed += ms) {
-            time += ms;
-            hold_clock(now() - time);
-            other.poll();
-        }
+        for (uint64_t passed = 0; passed < ns; passed += ms) pass(ms);
         return g->round - before;
+    }
+    // Time without a poll, and then one.
+    void pass(uint64_t ns) {
+        time += ns;
+        hold_clock(now() - time);
+        other.poll();
     }
     // A hello of the other side arrives.
     void receive(session_state w) {
@@ -79,6 +81,37 @@ TEST(PeerSession, HellosRepeatAndRepeatFasterWithoutResponses) {
     EXPECT_FALSE(client.other.lost());
     client.rounds_in(500 * ms);
     EXPECT_TRUE(client.other.lost());
+}
+
+TEST(PeerSession, APauseOfThisHostIsNoSilenceOfTheOther) {
+    host client("client"), server("server");
+    for (host *each : {&client, &server}) {
+        each->receive(session_state::go);
+        each->pass(10'000 * ms);
+        EXPECT_FALSE(each->other.lost());
+    }
+}
+
+TEST(PeerSession, AClientWhoseServerFallsSilentAfterTheHelloBeginsAgain) {
+    host client("client");
+    client.receive(session_state::hello);
+    client.rounds_in(1000 * ms);
+    EXPECT_EQ(client.g->state, session_state::go);
+    EXPECT_NO_THROW(client.rounds_in(2500 * ms));
+    EXPECT_EQ(client.g->state, session_state::hello);
+    EXPECT_EQ(client.g->peer, 0u);
+    EXPECT_GE(client.rounds_in(1000 * ms), 9u);
+    client.receive(session_state::hello);
+    client.rounds_in(1000 * ms);
+    EXPECT_EQ(client.g->state, session_state::go);
+    try {
+        client.other.wait_for("the server's hello");
+        client.pass(1001 * ms);
+        client.other.wait_for("the server's hello");
+        ADD_FAILURE() << "it waits for ever";
+    } catch (const refusal &refused) {
+        EXPECT_NE(std::string(refused.what()).find("; one responded and fell silent"), std::string::npos);
+    }
 }
 
 TEST(PeerSession, AHelloWithoutAResponseIsKnown) {
