@@ -177,6 +177,10 @@ class Fake:
                 time.sleep(0.01)
         self.result(reason, index)
 
+    def wait_for_link(self) -> None:
+        self.hello()
+        self.phase("waiting for the link")
+
     def get_ready(self) -> None:
         self.phase("starting EAL")
         self.hello()
@@ -221,18 +225,28 @@ def run(fake: Fake) -> int:
             fake.hello()
             fake.phase("opening ports")
             crash()
-        case "crash_waiting" | "crash_waiting_once":
-            mark = os.environ.get("FAKE_MARK", "")
-            if fake.behaviour == "crash_waiting" or not os.path.exists(mark):
-                if mark:
-                    open(mark, "x").close()
-                fake.hello()
-                fake.phase("waiting for the link")
+        case "crash_waiting":
+            fake.wait_for_link()
+            crash()
+        case "crash_waiting_once":
+            mark = os.environ["FAKE_MARK"]
+            if not os.path.exists(mark):
+                open(mark, "x").close()
+                fake.wait_for_link()
                 crash()
             fake.behaviour = "until_stopped"
-        case "without_link":
-            fake.hello()
+        case "crash_waiting_when_stopped":
+            fake.wait_for_link()
+            while fake.told(60) != "stop":
+                pass
+            crash()
+        case "run_when_linked":
             fake.phase("waiting for the link")
+            while not os.path.exists(os.environ["FAKE_LINK"]) and os.getppid() != 1:
+                time.sleep(0.01)
+            fake.behaviour = "run"
+        case "without_link":
+            fake.wait_for_link()
             time.sleep(60)
         case "old":
             fake.hello(version=0)

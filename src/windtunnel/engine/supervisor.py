@@ -258,10 +258,11 @@ class Supervisor:
 
     def _may_start_again(self, history: History) -> bool:
         """Whether it died while another process could reach its driver, and only time is lost. In a run by turns the descriptors
-        of its turns are gone."""
+        of its turns are gone, and an engine whose peer has ended would wait for nobody."""
         reached = history.phase in BEFORE_LINK and "process_each" in history.plan.endpoints[0].port.traits
         died = history.signal_name is not None and history.killed_because is None
-        return reached and died and history.starts < MOST_STARTS and not (self._run.stopped or self._place)
+        alone = history.peer_gone or history.peer_done
+        return reached and died and history.starts < MOST_STARTS and not (self._run.stopped or self._place or alone)
 
     def _start_again(self, watched: _Watched) -> None:
         before = watched.engine.history

@@ -23,8 +23,11 @@ def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
 
 def test_an_engine_that_dies_while_it_waits_for_its_link_is_started_again(spec, monkeypatch, tmp_path):
     """A stranger on the socket of a memif can bring the driver of its server down."""
+    link = tmp_path / "link"
     monkeypatch.setenv("FAKE_MARK", str(tmp_path / "mark"))
-    behave(monkeypatch, "client=run server=crash_waiting_once")
+    monkeypatch.setenv("FAKE_LINK", str(link))
+    behave(monkeypatch, "client=run_when_linked server=crash_waiting_once")
+    spec.listeners.append(lambda name, line, raw: link.touch() if (name, line.type) == ("server", "ready") else None)
     plans = [make_plan(side, kind="memif", socket=str(tmp_path / "wire.sock")) for side in (SERVER, CLIENT)]
     finished = spec.run(*plans)
     assert judge(finished).reasons == []
@@ -49,6 +52,15 @@ def test_an_engine_is_started_again_within_bounds_and_where_it_can_be_reached(
     finished = spec.run(*plans)
     assert finished.histories[0].starts == starts
     assert f"engine died: SIGSEGV while {phase}{words} [server]" in judge(finished).reasons
+
+
+@pytest.mark.parametrize(("client", "after"), [("run", ""), ("refuse", " after peer loss")])
+def test_an_engine_without_a_client_is_not_started_again(spec, monkeypatch, tmp_path, client, after):
+    behave(monkeypatch, f"client={client} server=crash_waiting_when_stopped")
+    plans = [make_plan(side, kind="memif", socket=str(tmp_path / "wire.sock")) for side in (SERVER, CLIENT)]
+    finished = spec.run(*plans)
+    assert finished.histories[0].starts == 1
+    assert f"engine died: SIGSEGV{after or ' while waiting for the link'} [server]" in judge(finished).reasons
 
 
 def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch, tmp_path):
