@@ -17,6 +17,7 @@ from sides import (
     STATE_GO,
     STATE_HELLO,
     hello,
+    meet,
     met,
     read_hello,
     start,
@@ -137,8 +138,7 @@ def test_a_side_ends_soon_after_its_peer_is_killed(tmp_path):
             sides = {side: start(side, FILE, tmp_path / f"{side}-{victim}", *long, host=hosts[side]) for side in hosts}
             finished[victim] = sides
         for victim, sides in finished.items():
-            for side in sides.values():
-                side.until(met)
+            meet(sides.values())
             os.kill(sides[victim].until(met).engines[0].hello.pid, signal.SIGKILL)
         for victim, sides in finished.items():
             [survivor] = [side for name, side in sides.items() if name != victim]

@@ -1,9 +1,11 @@
 """`windtunnel run --side` in processes of their own, and the words that they exchange, put together byte by byte."""
 
 import os
+import signal
 import struct
 import subprocess
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +105,18 @@ def start(
     if host:
         return Side(out, subprocess.Popen(["ip", "netns", "exec", host.name, *COMMAND, *words], **pipes))
     return Side(out, forked.Command(words, **pipes))
+
+
+def meet(sides: Iterable[Side]) -> None:
+    """Returns as soon as each has met the other side. If one never does, it is told how all of them ended."""
+    sides = list(sides)
+    try:
+        for side in sides:
+            side.until(met)
+    except AssertionError as failure:
+        for side in sides:
+            side.process.send_signal(signal.SIGINT)
+        raise AssertionError([side.ended() for side in sides]) from failure
 
 
 def waits(record: Record) -> bool:

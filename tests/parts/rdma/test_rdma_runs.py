@@ -13,7 +13,7 @@ from rdma_samples import RUN_ELSEWHERE
 from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED
 from short_runs import run_shipped
-from sides import ENOUGH, met, start, waits
+from sides import ENOUGH, meet, start, waits
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
@@ -148,8 +148,7 @@ def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one
 def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):
     file = SHIPPED / "rdma-rc.toml"
     sides = [start(side, file, tmp_path / side, "duration=1min") for side in ("server", "client")]
-    for side in sides:
-        side.until(met)
+    meet(sides)
     code, said = start("client", file, tmp_path / "second", "duration=1min").ended()
     assert code == 2 and "the server has another client already" in said
     assert all(side.process.poll() is None for side in sides)
@@ -241,8 +240,7 @@ def test_the_memory_of_another_process_is_read(tmp_path):
 def test_a_peer_that_is_killed_ends_the_run(tmp_path, kind, killed):
     file = SHIPPED / f"rdma-{kind}.toml"
     sides = {side: start(side, file, tmp_path / side, "duration=1min") for side in ("client", "server")}
-    for side in sides.values():
-        side.until(met)
+    meet(sides.values())
     victim = sides.pop(killed)
     [engine] = children(victim.process.pid)
     os.kill(engine, signal.SIGKILL)
