@@ -207,7 +207,7 @@ def test_our_own_journals_are_ours_alone_and_found(fallback):
             refused = "import os, sys\ntry: os.listdir(sys.argv[1])\nexcept PermissionError: print('refused')"
             assert as_user(B, refused, fallback) == "refused\n"
             [(code, said)] = restore([str(fallback / "mine.journal")], **user(B))
-            assert code == 2 and "Permission denied" in said
+            assert code == 2 and f"of user {A}, and this is user {B}" in said
             assert os.getpriority(os.PRIO_PROCESS, victim.pid) == after
             for child in threads.children()(holder.pid):
                 os.kill(child, 9)
@@ -443,5 +443,5 @@ def test_a_state_in_a_directory_of_another_user_is_refused(tmp_path):
     file = write(tmp_path / "theirs")
     os.chown(tmp_path / "theirs", B, B)
     said = refused(file)
-    assert "theirs/state: other users may put something else there" in said and "set `state`" in said
+    assert "theirs/state: other users may put something else there" in said and "the daemon's `state`" in said
     assert not (tmp_path / "theirs/state").exists()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from windtunnel.engine.own_directory import way_is_own
+from windtunnel.engine.own_directory import is_own
 from windtunnel.errors import UserError
 
 _CHOICE = re.compile(r'"([^"]+)"')
@@ -23,9 +23,9 @@ Offers = list[tuple[str, str]]
 
 def check_home() -> None:
     """Raises UserError if others may write into the home whose files a shell reads: sudo may keep theirs, with links to files of root."""
-    if not way_is_own(home := Path.home()):
+    if not is_own(home := Path.home()):
         raise UserError(
-            f"{home}: other users may put links there, and files of yours would be changed through them",
+            f"{home}: it is not there, or other users may put links there, through which files of yours would be changed",
             remedy="set HOME to your own home directory",
         )
 

@@ -32,8 +32,6 @@ def cache_directory() -> Path:
 def make(directory: Path) -> None:
     """Makes the directory if it is missing, and lets nobody else write it. Raises UserError if it cannot be made, is another user's,
     or others may put another one in its place."""
-    if not own_directory.way_is_own(directory.parent):
-        raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
     try:
         with contextlib.suppress(OSError):
             status = directory.lstat()
@@ -79,5 +77,5 @@ def _base(variable: str, below: str) -> Path:
     places = [os.environ.get(variable, ""), os.path.join(os.environ.get("HOME", ""), below)]
     with contextlib.suppress(KeyError):  # a user without a name
         places.append(os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, below))
-    own = (Path(place) for place in places if os.path.isabs(place) and own_directory.way_is_own(Path(place)))
+    own = (Path(place) for place in places if os.path.isabs(place) and own_directory.may_become_own(Path(place)))
     return next(own, own_directory.in_tmp())

@@ -74,7 +74,7 @@ def socket_directory() -> Path:
     """The directory of sockets that no scenario names: this user's own below /tmp if others could replace a socket in the usual one, as if
     `su` has kept XDG_RUNTIME_DIR. Raises UserError if that one is not ours alone."""
     named = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute()
-    if own_directory.way_is_own(named):
+    if own_directory.is_own(named):
         return named
     own_directory.make(own := own_directory.in_tmp())
     return own

@@ -1,7 +1,8 @@
 """Directories that only their owner writes: where journals and a daemon's state are kept, since what is read there is believed.
 
-A name in a directory that others may write says nothing about whose file it is. So a directory is opened without following a link, owner
-and mode are asked of the open descriptor, and its files are opened below that descriptor.
+A name in a directory that others may write says nothing about whose file it is, and what is missing there may be anybody's a moment later.
+So a directory is walked to from the root, owner and mode are asked of all that was passed, and its files are opened below the descriptor at
+which the walk ended. A way that is own once, to its end, stays so.
 """
 
 import contextlib
@@ -16,8 +17,9 @@ from windtunnel.engine.walked import others_may_replace, walk
 from windtunnel.errors import UserError, as_argument
 
 MODE = 0o700
+_REPLACED = "other users may put something else there"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -25,13 +27,13 @@ def runtime_directory() -> Path:
     """The directory in which our engines' EAL has its own: that of eal_create_runtime_dir, but for /tmp, which everybody may write, and
     for the XDG_RUNTIME_DIR of another user, which `su` keeps. Raises UserError if others may put something else in the place of the daemon's."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
-        if not way_is_own(Path(systemd)):
-            raise UserError(f"{systemd}: other users may put something else there", remedy="unset RUNTIME_DIRECTORY")
+        if not may_become_own(Path(systemd)):
+            raise UserError(f"{systemd}: {_REPLACED}", remedy="unset RUNTIME_DIRECTORY")
         return Path(systemd)
     if os.getuid() == 0:
         return Path("/var/run")
     named = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(named) if named and way_is_own(Path(named)) else in_tmp()
+    return Path(named) if named and is_own(Path(named)) else in_tmp()
 
 
 def of_runtime() -> Path:
@@ -62,12 +64,12 @@ def for_temporary() -> Path:
     """Where temporary directories are made: TMPDIR, but for that of another user, which `su` keeps, and who could put another one in the place
     of what is made there."""
     named = Path(tempfile.gettempdir()).absolute()
-    return named if way_is_own(named) else Path("/tmp")
+    return named if is_own(named) else Path("/tmp")
 
 
-def way_is_own(directory: Path) -> bool:
-    """Whether nobody but root can put something else in its place, or into it, once it is there: `are_own` of what is there of the way to it. What
-    is missing may be made by another user, so who makes it looks at it again."""
+def may_become_own(directory: Path) -> bool:
+    """Whether all that is there of the way to it is own, as `are_own` has it. What is missing may be made by another user: only `make`, which looks
+    again, can tell."""
     passed: list[os.stat_result] = []
     try:
         os.close(walk(directory, passed, follow=True))
@@ -78,8 +80,8 @@ def way_is_own(directory: Path) -> bool:
     return are_own(passed)
 
 
-def file_is_own(path: Path) -> bool:
-    """Whether something is there, and nobody but root can put something else in its place."""
+def is_own(path: Path) -> bool:
+    """Whether a file or directory is there, and nobody but root can put something else in its place."""
     return are_own(_way(path))
 
 
@@ -111,7 +113,10 @@ def _way(path: Path) -> list[os.stat_result]:
 
 
 def make(path: Path) -> None:
-    """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError if it cannot be made, or is not ours."""
+    """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError if it cannot be made, is not ours, or
+    others may put something else in its place."""
+    if not may_become_own(path.parent):
+        raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
     try:
         for missing in reversed([directory for directory in (path, *path.parents) if not os.path.lexists(directory)]):
             with contextlib.suppress(FileExistsError):
@@ -124,14 +129,19 @@ def make(path: Path) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """A descriptor of the directory. Raises UserError if it is not there, is a link, is another user's, or others may write it."""
+    """A descriptor of the directory. Raises UserError if it is not there, is a link, is another user's, or others may write it or put something
+    else in its place."""
+    passed: list[os.stat_result] = []
     try:
-        descriptor = os.open(path, _DIRECTORY)
+        place = walk(path, passed)
+        try:
+            _check_directory(path, passed)
+            descriptor = os.open(f"/proc/self/fd/{place}", _DIRECTORY)
+        finally:
+            os.close(place)
     except OSError as error:
-        reason = "not a directory, or a link to one" if error.errno in (errno.ENOTDIR, errno.ELOOP) else error.strerror
-        raise UserError(f"{path}: {reason}", remedy=_remedy(path)) from None
+        raise UserError(f"{path}: {error.strerror}", remedy=_remedy(path)) from None
     try:
-        _check(path, os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
@@ -154,6 +164,14 @@ def read(path: Path, most_bytes: int) -> bytes:
         if status.st_size > most_bytes:
             raise UserError(f"{path}: larger than {most_bytes >> 20} MiB")
         return file.read(most_bytes)
+
+
+def _check_directory(path: Path, passed: list[os.stat_result]) -> None:
+    if not stat.S_ISDIR(passed[-1].st_mode):
+        raise UserError(f"{path}: not a directory, or a link to one", remedy=_remedy(path))
+    _check(path, passed[-1])
+    if not are_own(passed):
+        raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
 
 
 def _check(path: Path, status: os.stat_result) -> None:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from windtunnel.engine.own_directory import file_is_own
+from windtunnel.engine.own_directory import is_own
 
 DIRECTORIES = tuple(
     Path(place) for place in ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
@@ -17,7 +17,7 @@ def installed(name: str, directories: Sequence[Path] = DIRECTORIES) -> Path | No
     """The program's absolute path, links followed. None: it is not there, or somebody other than root and this user may change it, or a link or a
     directory on the way to it."""
     for path in (directory / name for directory in directories):
-        if os.access(path, os.X_OK) and _is_program(path) and file_is_own(path):
+        if os.access(path, os.X_OK) and _is_program(path) and is_own(path):
             return path.resolve()
     return None
 

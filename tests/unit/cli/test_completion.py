@@ -7,6 +7,7 @@ from command_line import SCENARIO, in_process
 
 from windtunnel.cli import completion
 from windtunnel.engine import find
+from windtunnel.errors import UserError
 from windtunnel.part_registry import part_modules
 
 STUDY = '# How far?\nscenario = "mine.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [1]\n'
@@ -170,7 +171,10 @@ def test_no_start_up_file_is_changed_in_a_home_that_others_may_write(tmp_path, m
     monkeypatch.setenv("HOME", str(home))
     home.chmod(0o777)
     refused = in_process("--install-completion", cwd=tmp_path)
-    assert refused.returncode == 2 and f"{home}: other users may put links there" in refused.stderr
+    assert refused.returncode == 2 and f"{home}: it is not there, or other users may put links there" in refused.stderr
     assert victim.read_text() == "" and [path.name for path in home.iterdir()] == [".bashrc"]
     home.chmod(0o755)
     completion.check_home()
+    home.rename(tmp_path / "taken away")  # by whoever may put it back a moment later
+    with pytest.raises(UserError):
+        completion.check_home()

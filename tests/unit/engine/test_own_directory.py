@@ -99,9 +99,9 @@ def test_whoever_an_access_list_names_may_put_something_there(tmp_path):
     """The group's bits of its mode are the most that the list gives anybody."""
     place = tmp_path / "place"
     place.mkdir(mode=0o755)
-    assert own_directory.way_is_own(place)
+    assert own_directory.may_become_own(place)
     give_by_access_list(place, OTHER)
-    assert not own_directory.way_is_own(place)
+    assert not own_directory.may_become_own(place)
 
 
 @pytest.fixture
@@ -168,7 +168,27 @@ def ways(tmp_path) -> dict[str, Path]:
     ],
 )
 def test_nobody_else_may_put_a_directory_in_the_place_of_ours(ways, way, own):
-    assert own_directory.way_is_own(ways[way]) is own
+    assert own_directory.may_become_own(ways[way]) is own
+    if own:
+        own_directory.make(ways[way] / "new")
+        with own_directory.opened(ways[way] / "new") as descriptor:
+            assert os.fstat(descriptor) == (ways[way] / "new").stat()
+    elif way != "circle":
+        with pytest.raises(UserError, match="other users may put something else there"):
+            own_directory.make(ways[way] / "new")
+        assert not (ways[way] / "new").exists()
+        (ways[way] / "mine").mkdir(mode=0o700)
+        refused(ways[way] / "mine", "other users may put something else there")
+
+
+@needs_root
+def test_what_was_missing_at_the_first_look_is_looked_at_again(tmp_path, monkeypatch):
+    """Its owner takes it away and puts it back."""
+    (tmp_path / "theirs").mkdir(mode=0o755)
+    os.chown(tmp_path / "theirs", OTHER, OTHER)
+    monkeypatch.setattr(own_directory, "may_become_own", lambda directory: True)
+    with pytest.raises(UserError, match="other users may put something else there"):
+        own_directory.make(tmp_path / "theirs" / "of root")
 
 
 @pytest.mark.parametrize(
@@ -178,14 +198,15 @@ def test_what_is_not_there_is_nobodys_file(ways, way, own):
     """Who has looked a moment before, or looks again, may meet a file of anybody, whose owner takes it away and puts it back."""
     if way != "none":
         ways[way].touch()
-    assert own_directory.file_is_own(ways[way]) is own
+    assert own_directory.is_own(ways[way]) is own
     assert own_directory.file_is_as_own(ways[way], ways["ours"].parent) is own
 
 
 @needs_root
-def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeypatch):
-    """`su` keeps XDG_RUNTIME_DIR of who called it, who could swap what EAL and memif make there."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(ways["theirs"]))
+@pytest.mark.parametrize("way", ["theirs", "none"])
+def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeypatch, way):
+    """`su` keeps XDG_RUNTIME_DIR of who called it, who could swap what EAL and memif make there, and may take it away for a moment."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(ways[way]))
     assert own_directory.runtime_directory() == leftovers.socket_directory() == someone and mode(someone) == 0o700
     assert own_directory.for_eal()["RUNTIME_DIRECTORY"] == str(someone)
     assert not list(ways["theirs"].iterdir())

@@ -54,7 +54,7 @@ def test_a_directory_that_a_group_may_write_is_others_unless_its_owner_is_alone_
     directory = group(members, first, mode)
     assert walked.others_may_replace(directory.stat()) is not own
     for way in (directory, directory / "mine", directory / "none" / "mine"):
-        assert own_directory.way_is_own(way) is own
+        assert own_directory.may_become_own(way) is own
 
 
 def test_what_was_passed_is_told_although_the_end_is_not_there(tmp_path):

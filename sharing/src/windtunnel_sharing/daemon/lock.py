@@ -25,10 +25,6 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
 
     Raises UserError where another daemon is there, and where the directory is not ours alone, or others may put another one in its place.
     """
-    if not own_directory.way_is_own(directory.absolute().parent):
-        raise UserError(
-            f"{directory}: other users may put something else there", remedy="set `state` to a directory of your own"
-        )
     own_directory.make(directory)
     path = directory / LOCK
     try:

@@ -83,7 +83,7 @@ def reproduce(
 def check_way(directory: Path) -> None:
     """Raises UserError if another user, root apart, may put something else in the place of the directory, or into it: files are written and
     removed there by name, by commands of claims as well."""
-    if not own_directory.way_is_own(directory):
+    if not own_directory.may_become_own(directory):
         raise UserError(
             f"{directory}: other users may write into it, or into a directory above it",
             remedy="name a directory of your own with --out",
