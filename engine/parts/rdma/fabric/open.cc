@@ -133,7 +133,7 @@ void fabric_port::open_queue(fabric_queue_pair &q, fi_info *offer) {
     fabric_address own = fabric_address_of(provider_, plan_.ip.v4, plan_.udp_port, q.index);
     check_fabric(provider_, name_endpoint(provider_, c.endpoint.get(), own), "naming an endpoint");
     check_fabric(provider_, unless_taken(q, fi_enable(c.endpoint.get())), "enabling an endpoint");
-    check_owner(provider_, own);  // it may have been made a moment before ours
+    check_memory(provider_, own);
     fabric_post_receives(c);
 }
 

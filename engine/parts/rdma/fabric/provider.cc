@@ -2,15 +2,18 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -53,17 +56,33 @@ std::string name_in_memory(uint32_t ip, uint16_t port) {
     return std::string(name_scheme) + "windtunnel-" + dotted(ip) + "-" + std::to_string(port);
 }
 
+std::string file_of(const fabric_address &at) {
+    return std::string("/dev/shm/") + (reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size());
+}
+
 // The memory of a name, if there is some. One look: what others make and remove may be there at the next
 // one. Throws refusal if it is not this user's alone.
 std::optional<struct stat> memory_of(const fabric_address &at) {
-    const std::string file =
-        std::string("/dev/shm/") + (reinterpret_cast<const char *>(at.bytes.data()) + name_scheme.size());
+    const std::string file = file_of(at);
     struct stat there{};
     if (::lstat(file.c_str(), &there) != 0) return {};
     constexpr mode_t of_others = 077;
     if (S_ISREG(there.st_mode) && there.st_uid == ::geteuid() && !(there.st_mode & of_others)) return there;
     throw refusal("rdma wire: " + file + " is not this user's alone, and would be memory of this run",
                   "remove it, or choose other ports");
+}
+
+// Whether this process has mapped the file. Source: proc_pid_maps(5).
+bool is_mapped(const struct stat &file) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        unsigned major_number = 0, minor_number = 0;
+        unsigned long inode = 0;
+        if (std::sscanf(line.c_str(), "%*s %*s %*s %x:%x %lu", &major_number, &minor_number, &inode) == 3 &&
+            inode == file.st_ino && makedev(major_number, minor_number) == file.st_dev)
+            return true;
+    }
+    return false;
 }
 
 int64_t ns_since(const timespec &then) {
@@ -178,8 +197,12 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
     return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip.v4, e.udp_port, queue));
 }
 
-void check_owner(const std::string &provider, const fabric_address &at) {
-    if (is_by_name(provider)) memory_of(at);
+void check_memory(const std::string &provider, const fabric_address &own) {
+    if (!is_by_name(provider)) return;
+    const auto there = memory_of(own);
+    if (!there || !is_mapped(*there))
+        throw refusal("rdma wire: " + file_of(own) + " is not the memory that this run has mapped",
+                      "look who else makes files of this name, or choose other ports");
 }
 
 bool can_be_named(const std::string &provider, const fabric_address &peer) {
@@ -192,7 +215,7 @@ bool can_be_named(const std::string &provider, const fabric_address &peer) {
 
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address) {
     if (!is_by_name(provider)) return 0;
-    check_owner(provider, address);
+    memory_of(address);
     return fi_setname(&endpoint->fid, address.bytes.data(), address.bytes.size());
 }
 

@@ -51,19 +51,20 @@ fabric_handle<fi_info> fabric_offer_at(const rdma_setup &setup, const fabric_add
 // because its own may still be taken by a connection that has just ended. Throws refusal.
 fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue);
 
-// Throws refusal if somebody else than this user may write the memory that a provider by name has there.
-// Everybody may make some (/dev/shm), and libfabric 1.17 takes what it finds, with the addresses in it, for
-// its own or the peer's. Nobody replaces it later: /dev/shm is sticky.
-void check_owner(const std::string &provider, const fabric_address &at);
+// Throws refusal unless the memory that an enabled endpoint of a provider by name has is what stands at its
+// name, and this user's alone. Everybody may make some (/dev/shm), and take it away again; libfabric 1.17
+// takes what it meets, with the addresses in it, for its own.
+void check_memory(const std::string &provider, const fabric_address &own);
 
 // Whether an unconnected peer can be named to the provider. One by name must have its memory first, and all
 // of it: shm of libfabric 1.17 maps a peer once, when it is named, and crashes in a poll when one greets
-// whose memory was not there or not complete (smr_progress_connreq). Throws refusal as
-// check_owner.
+// whose memory was not there or not complete (smr_progress_connreq). Throws refusal if that memory is not
+// this user's alone: libfabric takes the addresses in it for the peer's. It stays so, since /dev/shm is
+// sticky.
 bool can_be_named(const std::string &provider, const fabric_address &peer);
 
 // Gives an endpoint this address, where the provider would make up a name of its own. Before it is enabled.
-// Throws refusal as check_owner.
+// Throws refusal as can_be_named.
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address);
 
 }  // namespace wt
