@@ -92,8 +92,11 @@ void check_socket(const std::string &path, side role) {
     if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0)
         throw refusal("socket " + path + ": its directory: " + std::strerror(errno),
                       "choose a directory that this user can write");
-    is_there_and_own(role == side::client ? path : directory);
+    const bool is_there = is_there_and_own(role == side::client ? path : directory);
     if (role == side::client) return;
+    if (!is_there)
+        throw refusal("socket " + path + ": its directory was taken away meanwhile",
+                      "choose a directory of this user's, or /tmp");
 
     struct stat found;
     if (::lstat(path.c_str(), &found) != 0) return;

@@ -48,8 +48,9 @@ std::shared_ptr<const void> load_table(const plugin_kind &kind, const std::strin
     struct stat about;
     if (stat(file.c_str(), &about) != 0)
         throw refusal(who + ": no such file", "the path is relative to the scenario's directory");
-    if (const auto other = look_at_way(file, about.st_uid).other)
-        throw refusal(who + " is not opened: " + *other,
+    const auto [other, is_there] = look_at_way(file, about.st_uid);
+    if (other || !is_there)
+        throw refusal(who + " is not opened: " + other.value_or("it was taken away meanwhile"),
                       "keep it in a directory that only its owner and root can change");
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
         if (handle) dlclose(handle);
