@@ -5,7 +5,7 @@ decimals: they stay percentages, because no count could be made of them. testpmd
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from windtunnel.exchange.source import Fault, Faults
@@ -236,7 +236,20 @@ def _check(report: _Report) -> list[Fault]:
     if not report.ports:
         line = min(block.line for block in [*report.streams, *blocks])
         faults.append(Fault(line, "a report without the statistics of a port", "the whole report"))
+    elif report.total is None:
+        what = "the report ends before the sums of all ports, so ports may be missing"
+        faults.append(Fault(blocks[-1].line, what, "the whole report"))
+    elif not faults:
+        faults.extend(_check_sums(report.total, report.ports.values()))
     return faults
+
+
+def _check_sums(total: _Block, ports: Collection[_Block]) -> Iterator[Fault]:
+    for name in _NEEDED:
+        summed = sum(block.counters[name] for block in ports)
+        if total.counters[name] != summed:
+            what = f"{name} of all ports is {total.counters[name]}, but that of the ports in the report is {summed}"
+            yield Fault(total.line, what, "unchanged output of testpmd")
 
 
 def _stage_rows(number: str, block: _Block) -> list[StageRow]:

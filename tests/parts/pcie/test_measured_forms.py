@@ -25,6 +25,14 @@ def iostat(rows, seconds="10.000000000", head=HEAD):
     return f"\n Performance counter stats for 'system wide':\n\n{head}{rows}\n      {seconds} seconds time elapsed\n\n"
 
 
+INTERVALS = (
+    "#          time    port          Inbound Read(MB)    Inbound Write(MB)    Outbound Read(MB)   Outbound Write(MB)\n"
+    "     5.000000000 0000:3a     3000    6000      0    112\n"
+    "     5.000000000 0000:5d      200     400      0      0\n"
+    "    10.000000000 0000:3a     3200    6400      0    112\n"
+    "    10.000000000 0000:5d        0       0      0      0\n"
+)
+ROW = "    15.000000000 0000:3a     9000    9000      0    112\n"
 PCM = "Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)\n"
 SAMPLE = "0,1,1,640000000,1280000000\n1,0,0,0,0\n"
 
@@ -38,10 +46,10 @@ SAMPLE = "0,1,1,640000000,1280000000\n1,0,0,0,0\n"
         iostat("10000:e2     6400    12800      0    112\n"),  # a domain of VMD
         iostat("0000:3a      6400    12800      0    112\n").replace("\n", "\r\n"),
         iostat("0000:3a      6400    12800      0    112\n").encode("utf-16"),
-        ("#          time    port          Inbound Read(MB)    Inbound Write(MB)    Outbound Read(MB)   Outbound Write(MB)\n"
-        "     5.000000000 0000:3a     3000    6000      0    112\n"
-        "     5.000000000 0000:5d      200     400      0      0\n"
-        "    10.000000000 0000:3a     3200    6400      0    112\n"),
+        INTERVALS,
+        INTERVALS + ROW,  # it was stopped between two rows
+        INTERVALS + ROW + "    15.000000000 0000:5d      20",  # and within one
+        INTERVALS + "    15.0",
         ("time,port,Inbound Read(MB),Inbound Write(MB),Outbound Read(MB),Outbound Write(MB),\n"
         "    10.000000000,0000:3a,6400,12800,0,112,\n"),
         "port;Inbound Read(MB);Inbound Write(MB);Outbound Read(MB);Outbound Write(MB);\n".replace("port", "time;port")
@@ -66,6 +74,11 @@ def test_each_form_is_read(tmp_path, text):
         (iostat("0000:3a      6400,5    12800      0    112\n"), ':5: "6400,5" is not a count'),
         (iostat("0000:3a      <not counted>    12800      0    112\n"), "5 values of root port 0000:3a, not 4"),
         ("port,Inbound Read(MB),Inbound Write(MB),Outbound Read(MB),Outbound Write(MB),\n0000:3a,1,2,0,1,\n", "no line with the seconds"),
+        ("\n".join(INTERVALS.splitlines()[:3])[:-2], ":2: the first interval was cut"),
+        (INTERVALS + INTERVALS.splitlines()[2].replace(" 5.", "15.") + "\n" + ROW.replace("15.", "20."), ":6: the interval that begins here has other root"),
+        (INTERVALS + INTERVALS.splitlines()[4] + "\n", ":6: root port 0000:5d stands twice"),
+        (iostat("0000:3a      6400    12800      0    112\n") + HEAD + "0000:3a   1   1   0   1\n", "no line with the seconds"),
+        (PCM + "0,1,1,9,9(Miss)\n", "no row of pcm-pcie has PCIe Rd (B) of all accesses"),
         ("Skt,PCIRdCur,ItoM\n0,1,1\n", "pcm-pcie without -B"),
         ("Skt |  PCIe Rd (B)  |  PCIe Wr (B)  \n 0      640 M     1280 M  \n", "its numbers are rounded"),
         ("|--     Memory Channel Monitoring     --|\n", "the table of pcm-memory"),

@@ -4,6 +4,7 @@ import pytest
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import pcm_iio, pcm_memory, pcm_pcie, read_recorded
+from windtunnel.exchange.recorded.pcm_samples import CUT
 
 IIO = "Socket,Name,Part,IB write,IB read,OB read,OB write,IOTLB Lookup,IOTLB Miss\n"
 IIO_SAMPLE = "Socket0,IIO Stack 1 - PCIe0,Part0 (1st x16/x8/x4),100,50,0,7,900,45\nSocket0,IIO Stack 1 - PCIe0,Part1 (2nd x4),2,1,0,0\n"
@@ -36,6 +37,15 @@ def test_pcm_memory_has_the_sums_of_the_host_and_of_each_socket(tmp_path):
     assert found.value("SKT0 Mem Write (MB/s)") == 600 and found.value("SKT1 Mem Read (MB/s)") is None
 
 
+def test_a_sample_of_pcm_memory_that_was_cut_is_left_out(tmp_path):
+    whole = MEMORY.removesuffix("Cleaning up\n")
+    found = of_text(
+        tmp_path, whole + "2026-11-29,10:00:02.125,   9000.00, 500.00,9500.00,    ,,0.00,   9000.00,    500.00,   9"
+    )
+    assert found.value(pcm_memory.READ) == 2000
+    assert {reading.words for reading in found.readings} == {CUT}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -45,7 +55,8 @@ def test_pcm_memory_has_the_sums_of_the_host_and_of_each_socket(tmp_path):
         (IIO + "Socket0,IIO Stack 1\n", ":2: 2 cells in a table of 9"),
         (MEMORY.replace("1500.00\n", "1500.00,1\n"), ":5: 12 cells in a table of 11"),
         (MEMORY.replace("3000.00,    700", "x,    700"), ':6: System Read: "x" is not a number of MB/s'),
-        ("\n".join(MEMORY.splitlines()[:4]), "no sample follows the head of pcm-memory"),
+        ("\n".join(MEMORY.splitlines()[:5]), "no whole sample follows the head of pcm-memory"),
+        ("\n".join(MEMORY.splitlines()[:4]), "no whole sample follows the head of pcm-memory"),
     ],
 )  # fmt: skip
 def test_a_damaged_text_is_refused_with_its_line(tmp_path, text, words):

@@ -74,7 +74,11 @@ def test_bursts_of_queues_belong_to_their_stream(tmp_path):
 
 
 def test_drops_and_bursts_of_other_sizes_keep_their_names(tmp_path):
-    text = QUEUES.replace("TX-packets: 4251776        TX-dropped: 0  ", "TX-packets: 4251770        TX-dropped: 6  ", 1)
+    text = QUEUES
+    for _ in ("port 1", "all ports"):
+        text = text.replace(
+            "TX-packets: 4251776        TX-dropped: 0  ", "TX-packets: 4251770        TX-dropped: 6  ", 1
+        )
     text = text.replace("[0% of 0 pkts + 100% of 32 pkts]", "[10% of 0 pkts + 60% of 32 pkts + 30% of other]", 1)
     run = run_of(tmp_path, "testpmd", text)
     dropped = {(r.endpoint, r.stage): r.drops for r in summarise(run).stages if r.drops}
@@ -88,6 +92,11 @@ FAULTY = [
     ("RX-packets: 10810720", "RX-packets: 18446744073709551606", "the port's counters were reset while it forwarded"),
     ("[0% of 0 pkts + 100% of 32 pkts]", "[0% of 0 pkts & 100%]", "RX-bursts: [0% of 0 pkts & 100%]"),
     ("RX-bursts : 337835", "RX-bursts : x", "is not a line of the statistics of port 0"),
+    (
+        "RX-packets: 21621440       RX-dropped: 0             RX-total: 21621440",
+        "RX-packets: 21621441       RX-dropped: 0             RX-total: 21621441",
+        "RX-packets of all ports is 21621441, but that of the ports in the report is 21621440",
+    ),
     ("Forward statistics for port 1 ", "Forward statistics for port 0 ", "port 0 is given twice in one report"),
 ]
 
@@ -102,6 +111,12 @@ def test_errors_are_reported_with_their_line(tmp_path, right, wrong, said):
 def test_a_text_that_ends_in_a_block_is_refused(tmp_path):
     text = MACSWAP[: MACSWAP.rindex("  TX-bursts")]
     assert "the statistics of port 1 that begin in line" in refusal(tmp_path, "testpmd", text)
+
+
+def test_a_text_that_ends_between_two_blocks_is_refused(tmp_path):
+    """Nobody could tell that a port is missing."""
+    text = MACSWAP[: MACSWAP.rindex("  ---------------------- Forward statistics for port 1")]
+    assert "the report ends before the sums of all ports" in refusal(tmp_path, "testpmd", text)
 
 
 @pytest.mark.parametrize("text", ["", "hello", *(file.read_text() for file in OTHERS)])

@@ -7,6 +7,7 @@ values are means over them.
 from collections.abc import Sequence
 from statistics import fmean
 
+from windtunnel.exchange.recorded.pcm_samples import CUT
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
@@ -27,7 +28,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     names = [" ".join(filter(None, both)) for both in zip(_cells(lines[head]), _cells(lines[head + 1]), strict=True)]
     faults = []
     columns: dict[str, list[float]] = {}
-    for place, line in enumerate(lines[head + 2 :], start=head + 3):
+    *ended, rest = lines[head + 2 :] or [""]  # PCM ends each line: what follows the last end was cut
+    for place, line in enumerate(ended, start=head + 3):
         cells = _cells(line)
         if not cells[0][:1].isdigit():
             continue  # what PCM says at its end
@@ -41,8 +43,9 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             elif text:
                 faults.append(Fault(place, f'{name[:40]}: "{text[:40]}" is not a number of MB/s', _REMEDY))
     if not columns and not faults:
-        faults.append(Fault(head + 1, "no sample follows the head of pcm-memory", _REMEDY))
-    return [Reading(name, fmean(values), "MB/s", head + 1) for name, values in columns.items()], faults
+        faults.append(Fault(head + 1, "no whole sample follows the head of pcm-memory", _REMEDY))
+    caveat = CUT if rest[:1].isdigit() else ""
+    return [Reading(name, fmean(values), "MB/s", head + 1, caveat) for name, values in columns.items()], faults
 
 
 def _head(lines: Sequence[str]) -> int | None:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -111,48 +111,80 @@ def counters_there(root: Path = Path("/")) -> bool:
     return any((root / SYSFS).glob("uncore_iio_*"))
 
 
-def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root buses; the elapsed time follows them. Several tables are averaged. With -I each row begins with the time since the
-    start, and nothing follows.
+@dataclass
+class _Table:
+    """The rows of one interval, or of all of a run without -I."""
 
-    perf writes times with nine decimals, which tells the locale's decimal mark.
-    """
-    ports: dict[str, list[float]] = {}
-    elapsed, last = 0.0, 0.0
+    line: int
+    ends_at: float
+    """Seconds since the start with -I, else 0."""
+    elapsed: float = 0.0
+    """Seconds, from the line below the rows; 0 if there is none."""
+    is_cut: bool = False
+    """Its last row was."""
+    ports: dict[str, list[float]] = field(default_factory=dict)
+
+
+def _iostat(file: Path, lines: list[str], head: int) -> Measured:
+    """Sums over the tables; each port is a root bus. The elapsed time follows a table. With -I each row begins with the time since the start,
+    and nothing follows: what was cut within the last interval is left out."""
+    tables = _iostat_tables(file, lines, head)
+    if not tables:
+        raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
+    first, last = tables[0], tables[-1]
+    if not (first.elapsed or first.ends_at) or not (last.elapsed or last.ends_at):
+        raise UserError(
+            f"{file}: no line with the seconds that elapsed",
+            remedy="the whole output of `perf iostat -- sleep 10`, or one with -I, without -x if there is no -I",
+        )
+    if last.is_cut or last.ports.keys() < first.ports.keys():
+        tables.pop()
+    if not tables:
+        raise UserError(f"{file}:{first.line}: the first interval was cut", remedy=_REMEDY)
+    for table in tables:
+        if table.ports.keys() != first.ports.keys():
+            what = "the interval that begins here has other root ports than the first one"
+            raise UserError(f"{file}:{table.line}: {what}", remedy=_REMEDY)
+    seconds = sum(table.elapsed for table in tables) or tables[-1].ends_at
+    if seconds < LEAST_S:
+        raise UserError(f"{file}: {seconds:g} seconds elapsed", remedy="the output of a second or more")
+    rows = [
+        RootPort(port, *(sum(column) * _MB / seconds for column in zip(*(t.ports[port] for t in tables), strict=True)))
+        for port in first.ports
+    ]
+    return _of_ports("perf iostat", rows)
+
+
+def _iostat_tables(file: Path, lines: list[str], head: int) -> list[_Table]:
+    """perf writes times with nine decimals, which tells the locale's decimal mark. Raises UserError for a row that is none."""
     decimal = "," if any(_COMMA.match(line) for line in lines) else "."
     separator = match[1] if (match := _CSV_HEAD.match(lines[head - 1])) else None
+    tables: list[_Table] = []
     for place, line in enumerate(lines[head:], start=head + 1):
         cells = line.rstrip(f"{separator} \t\r").split(separator) if separator else line.split()
         if line.rstrip().endswith("seconds time elapsed"):
-            elapsed += _number(file, place, cells[0], decimal)
+            if tables:
+                tables[-1].elapsed += _number(file, place, cells[0], decimal)
             continue
         time = 0.0
         if len(cells) > 1 and _TIME.fullmatch(cells[0].strip()):
             time, cells = float(cells[0].replace(",", ".")), cells[1:]
         if not cells or ":" not in cells[0]:
             continue
+        if not tables or tables[-1].elapsed or time != tables[-1].ends_at:
+            tables.append(_Table(place, time))
+        if place == len(lines) and time:
+            tables[-1].is_cut = True  # nothing ends the line
+            continue
         if len(cells) != len(_IOSTAT) + 1:
             raise UserError(
                 f"{file}:{place}: {len(cells) - 1} values of root port {cells[0]}, not {len(_IOSTAT)}",
                 remedy=_REMEDY,
             )
-        before = ports.get(cells[0], [0.0] * len(_IOSTAT))
-        ports[cells[0]] = [
-            total + _number(file, place, word, decimal) for total, word in zip(before, cells[1:], strict=True)
-        ]
-        last = max(last, time)
-    if not ports:
-        raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
-    if not (elapsed or last):
-        raise UserError(
-            f"{file}: no line with the seconds that elapsed",
-            remedy="the whole output of `perf iostat -- sleep 10`, or one with -I, without -x if there is no -I",
-        )
-    seconds = elapsed or last
-    if seconds < LEAST_S:
-        raise UserError(f"{file}: {seconds:g} seconds elapsed", remedy="the output of a second or more")
-    rows = [RootPort(name, *(total * _MB / seconds for total in totals)) for name, totals in ports.items()]
-    return _of_ports("perf iostat", rows)
+        if cells[0] in tables[-1].ports:
+            raise UserError(f"{file}:{place}: root port {cells[0]} stands twice in one table", remedy=_REMEDY)
+        tables[-1].ports[cells[0]] = [_number(file, place, cell, decimal) for cell in cells[1:]]
+    return tables
 
 
 def _iio(file: Path, lines: list[str]) -> Measured:
@@ -189,6 +221,8 @@ def _pcm(file: Path, lines: list[str]) -> Measured:
     if faults:
         raise UserError(f"{file}:{faults[0].line}: {faults[0].what}", remedy=_REMEDY)
     totals = {reading.name: reading.value for reading in counted}
+    if missing := [name for name in _PCM if pcm_pcie.name_of(name, pcm_pcie.TOTAL) not in totals]:
+        raise UserError(f"{file}: no row of pcm-pcie has {missing[0]} of all accesses", remedy=_REMEDY)
     seconds = pcm_pcie.seconds(pcm_pcie.whole(lines).lines)
     read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / seconds for name in _PCM)
     return Measured("pcm-pcie", read, write, None, None)
