@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 from contextlib import asynccontextmanager
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 
 import h11
 import pytest
@@ -51,9 +51,9 @@ async def status_of(connection, request=GET):
 
 
 async def has_ended(connection) -> bool:
-    """Whether the server has closed the connection by now, or in a moment."""
+    """Whether the server closes the connection."""
     try:
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(20):
             return not await connection[0].read(1)
     except TimeoutError:
         return False
@@ -70,13 +70,13 @@ def test_a_body_that_does_not_end_keeps_nobody_out(monkeypatch):
             for _, writer in held:
                 writer.write(ENDLESS)
             owner = await status_of(await asyncio.open_connection(*at))
-            ended = [await has_ended(connection) for connection in held]
+            ended = [await first for first in islice(asyncio.as_completed(map(has_ended, held)), 7)]
             for _, writer in held:
                 writer.close()
-            return owner, sum(ended)
+            return owner, ended
 
     owner, ended = asyncio.run(run())
-    assert owner == 200 and ended >= 7
+    assert owner == 200 and all(ended)
 
 
 def test_a_foreign_connection_takes_nobodys_place(monkeypatch):
@@ -115,7 +115,7 @@ def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobod
             silent = [await asyncio.open_connection(*at) for _ in range(30)]
             late = await asyncio.open_connection(*at, ssl=trusted)
             statuses = [await status_of(each) for each in (early, late, early)]
-            ended = [await has_ended(connection) for connection in silent]
+            ended = [await has_ended(connection) for connection in silent[:27]]
             more = len(os.listdir("/proc/self/fd")) - before - len(silent)
             for _, writer in (early, late, *silent):
                 writer.close()
@@ -123,7 +123,7 @@ def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobod
 
     statuses, ended, more = asyncio.run(run())
     assert statuses == [200] * 4
-    assert all(ended[:27]) and more <= 8
+    assert all(ended) and more <= 8
 
 
 async def said_to(*pieces: bytes, access=lambda scope: None, most_body=lambda scope: 4096) -> bytes:
