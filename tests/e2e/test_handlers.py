@@ -26,7 +26,7 @@ def bodies(run, kind: int) -> list[bytes]:
 def requests(directory, options: dict, **keys) -> list[bytes]:
     directory.mkdir(exist_ok=True)
     workload = {"handler": "kv", "options": options}
-    client = {"rate": "20kpps"}
+    client = {"rate": "5kpps"}  # the recorder has room for 0.8 s
     run = run_well(directory, scenario(workload, client=client, record="run.pcap", **after(LEAST), **keys))
     return bodies(run, 0x11)
 

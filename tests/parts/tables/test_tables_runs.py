@@ -118,7 +118,7 @@ def checksum(header: bytes) -> int:
 def test_rewritten_packets(tmp_path):
     (tmp_path / "routes.csv").write_text("10.0.0.0/8,258\n11.0.0.0/8,772\n")
     table = {"kind": "lpm", "rules": "routes.csv", "action": "rewrite"}
-    run = run_well(tmp_path, tables(table, client={"rate": "20kpps"}, record="run.pcap"))
+    run = run_well(tmp_path, tables(table, client={"rate": "5kpps"}, record="run.pcap"))
     sent = {f[46:54]: f for f in recorded(run) if f[22] == 64}
     responses = [f for f in recorded(run) if f[22] == 63]
     assert len(responses) >= messages(run).responses > 100
