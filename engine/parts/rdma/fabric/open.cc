@@ -133,7 +133,12 @@ void fabric_port::open_queue(fabric_queue_pair &q, fi_info *offer) {
     fabric_address own = fabric_address_of(provider_, plan_.ip.v4, plan_.udp_port, q.index);
     check_fabric(provider_, name_endpoint(provider_, c.endpoint.get(), own), "naming an endpoint");
     check_fabric(provider_, unless_taken(q, fi_enable(c.endpoint.get())), "enabling an endpoint");
-    check_memory(provider_, own);
+    try {
+        check_memory(provider_, own);
+    } catch (const refusal &) {
+        (void)c.endpoint.release();  // libfabric would follow what another user has written there
+        throw;
+    }
     fabric_post_receives(c);
 }
 
