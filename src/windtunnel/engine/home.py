@@ -16,6 +16,7 @@ from windtunnel.errors import UserError
 
 REMEDY = "XDG_STATE_HOME and XDG_CACHE_HOME set the directories"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -32,14 +33,24 @@ def cache_directory() -> Path:
 def make(directory: Path) -> None:
     """Makes the directory if it is missing, and lets nobody else write it. Raises UserError if it cannot be made, is another user's,
     or others may put another one in its place."""
-    try:
+    if own_directory.may_become_own(directory.parent):
         with contextlib.suppress(OSError):
-            status = directory.lstat()
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and status.st_mode & _OTHERS_WRITE:
-                directory.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)  # a careless umask made it
+            _take_from_others(directory)
+    try:
         own_directory.make(directory)
     except UserError as error:
         raise UserError(error.message, remedy=REMEDY) from None
+
+
+def _take_from_others(directory: Path) -> None:
+    """What a careless umask made of it. By its descriptor: its name may lead elsewhere a moment later."""
+    descriptor = os.open(directory, _DIRECTORY)
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid == os.geteuid() and status.st_mode & _OTHERS_WRITE:
+            os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)
+    finally:
+        os.close(descriptor)
 
 
 def keep(file: Path, content: bytes) -> None:

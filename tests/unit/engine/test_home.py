@@ -84,6 +84,17 @@ def test_what_a_careless_umask_made_is_closed(tmp_path):
 
 
 @needs_root
+def test_in_a_directory_of_another_user_nothing_is_changed(tmp_path):
+    """What has the name of ours there may be led elsewhere by them."""
+    (tmp_path / "theirs" / "ours").mkdir(parents=True)
+    (tmp_path / "theirs" / "ours").chmod(0o775)
+    os.chown(tmp_path / "theirs", OTHER, -1)
+    with pytest.raises(UserError, match="other users may put something else there"):
+        home.make(tmp_path / "theirs" / "ours")
+    assert (tmp_path / "theirs" / "ours").stat().st_mode & 0o777 == 0o775
+
+
+@needs_root
 def test_a_file_of_another_user_is_not_read(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"1")
