@@ -1,9 +1,7 @@
 // RDMA over libfabric's software providers: both ends in one process, on addresses of the loopback. No root,
 // no device.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -402,37 +400,6 @@ TEST_F(Rdma, AServerThatHasTheHalfOfTheClientAloneIsRefused) {
     close_ports(asking);
 }
 
-TEST(Introduction, SaysWhoFits) {
-    const std::string hash = std::string(32, 'a') + std::string(32, 'b');
-    const std::string of_server = introduction_of(hash, side::server);
-    EXPECT_LE(of_server.size(), longest_introduction);
-    EXPECT_EQ(objection_to(side::server, of_server, of_server), "");
-    EXPECT_EQ(objection_to(side::server, "wt1 9.9.9 " + std::string(32, 'b'), of_server),
-              "the server's release is 9.9.9, this one " WT_VERSION);
-    EXPECT_EQ(objection_to(side::server, introduction_of(std::string(64, 'c'), side::server), of_server),
-              "the server has another plan: cccccccccccc, this side expects bbbbbbbbbbbb");
-    for (const char *stray :
-         {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa", "wt1 \x1b]0;title\x07 aa", "wt1 0.6.0 \x1b[2J"})
-        EXPECT_EQ(objection_to(side::client, stray, introduction_of(hash, side::client)),
-                  "the client is no Windtunnel of this kind");
-}
-
-TEST(Introduction, WhoIsRefusedLearnsNoMoreOfThePlanThanAUserIsShown) {
-    const std::string hash(64, 'a');
-    EXPECT_EQ(shown_introduction(introduction_of(hash, side::server)),
-              "wt1 " WT_VERSION " " + std::string(12, 'a'));
-}
-
-TEST(Introduction, WhoHasHeardOneEndCannotPassForTheOther) {
-    std::string hash;
-    for (int digit = 0; digit < 64; digit++) hash += "0123456789abcdef"[digit * 7 % 11];
-    for (const side heard : {side::client, side::server}) {
-        const side passed_for = other_side(heard);
-        EXPECT_NE(objection_to(passed_for, introduction_of(hash, heard), introduction_of(hash, passed_for)),
-                  "");
-    }
-}
-
 TEST_F(Rdma, TakesNoMemoryThatOthersMayHaveMade) {
     const json p = plan_of({{"type", "rdm"}});
     for (size_t i : {client, server}) {
@@ -589,76 +556,6 @@ TEST(Posted, PlacesAreFreedInAnyOrderAndInOne) {
     rte_pktmbuf_free_bulk(m.data(), 2);
     EXPECT_EQ(rte_mempool_avail_count(pool), 63u);
     rte_mempool_free(pool);
-}
-
-TEST(RdmaNames, APeerOnShmIsNamedOnceItsMemoryHasBeenThereForAWhile) {
-    using namespace std::chrono_literals;
-    const auto port = static_cast<uint16_t>(getpid());
-    const fabric_address peer = fabric_address_of("shm", 0x7f090909, port, 0);
-    const std::filesystem::path memory = "/dev/shm/windtunnel-127.9.9.9-" + std::to_string(port);
-    EXPECT_FALSE(can_be_named("shm", peer));
-    std::ofstream(memory).put(0);
-    std::filesystem::permissions(memory, std::filesystem::perms{0600});
-    EXPECT_FALSE(can_be_named("shm", peer));
-    std::filesystem::last_write_time(memory, std::filesystem::file_time_type::clock::now() - 1s);
-    EXPECT_TRUE(can_be_named("shm", peer));
-    std::filesystem::remove(memory);
-}
-
-struct named_memory {
-    uint16_t port = static_cast<uint16_t>(getpid());
-    fabric_address at = fabric_address_of("shm", 0x7f090908, port, 0);
-    std::filesystem::path file = "/dev/shm/windtunnel-127.9.9.8-" + std::to_string(port);
-
-    named_memory() { make(); }
-    ~named_memory() { std::filesystem::remove(file); }
-    void make() const {
-        std::ofstream(file).put(0);
-        std::filesystem::permissions(file, std::filesystem::perms{0600});
-    }
-};
-
-// Libfabric would take its addresses for the peer's.
-TEST(RdmaNames, MemoryThatOthersMayHaveMadeIsRefused) {
-    const named_memory memory;
-    const std::string why = "rdma wire: " + memory.file.string() + " is not this user's alone";
-    const auto refused = [&] {
-        return contains(refusal_of([&] { can_be_named("shm", memory.at); }), why) &&
-               contains(refusal_of([&] { check_memory("shm", memory.at); }), why);
-    };
-    EXPECT_FALSE(refused());
-    std::filesystem::permissions(memory.file, std::filesystem::perms{0606});
-    EXPECT_TRUE(refused());
-    std::filesystem::permissions(memory.file, std::filesystem::perms{0600});
-    if (geteuid() == 0) {
-        ASSERT_EQ(chown(memory.file.c_str(), 65'534, 65'534), 0);
-        EXPECT_TRUE(refused()) << "it is another user's";
-    }
-    std::filesystem::remove(memory.file);
-    std::filesystem::create_symlink("/dev/null", memory.file);
-    EXPECT_TRUE(refused()) << "it leads elsewhere";
-    EXPECT_FALSE(contains(refusal_of([&] { check_memory("udp", memory.at); }), why));
-}
-
-// Libfabric would have taken its addresses for ours, and its owner would have taken it away again.
-TEST(RdmaNames, MemoryThatIsNotWhatWasMappedIsRefused) {
-    const named_memory memory;
-    const std::string why = memory.file.string() + " is not the memory that this run has mapped";
-    const auto refused = [&] { return contains(refusal_of([&] { check_memory("shm", memory.at); }), why); };
-    EXPECT_TRUE(refused());
-    const int fd = ::open(memory.file.c_str(), O_RDWR | O_CLOEXEC);
-    void *const mapped = mmap(nullptr, 1, PROT_READ, MAP_SHARED, fd, 0);
-    ::close(fd);
-    EXPECT_FALSE(refused());
-    std::filesystem::remove(memory.file);
-    EXPECT_TRUE(refused()) << "nothing is there";
-    memory.make();
-    EXPECT_TRUE(refused()) << "another file is there";
-    munmap(mapped, 1);
-}
-
-TEST(RdmaNames, APeerWithAnAddressCanBeNamedAtOnce) {
-    EXPECT_TRUE(can_be_named("udp", fabric_address_of("udp", 0x7f000001, 17000, 0)));
 }
 
 }  // namespace
