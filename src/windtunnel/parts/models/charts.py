@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from windtunnel.format import duration
+from windtunnel.parts.models.arrays import Floats
 from windtunnel.parts.models.latency import fitted_of
 from windtunnel.parts.models.model_record import Curve, LatencyCurve, ModelRecord
 from windtunnel.parts.models.points import world_of
-from windtunnel.parts.models.predict import FURTHEST, band, curve_ns, curve_samples
+from windtunnel.parts.models.predict import FURTHEST, band, costs_at, drawn_costs, samples_of
 from windtunnel.parts.models.thesis import published_mpps
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
 from windtunnel.runs.record import LEAST_NUMBER
@@ -28,15 +29,14 @@ def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
     world, rng = world_of(model.ladder), np.random.default_rng(1)
     low, high = curve.points[0].entries, curve.points[-1].entries
     inside, outside = np.geomspace(low, high, _ALONG), np.geomspace(high, FURTHEST * high, 12)
-    bands = [band(curve_samples(curve, n, world, rng)) for n in (*inside, *outside)]
-    along = [*inside, *outside]
+    along = np.concatenate([inside, outside])
+    bands = [band(samples_of(curve, costs, rng)) for costs in drawn_costs(curve, along, world).T]
     data = [
         _line("95%", [*along, *along[::-1]], [h for _, h in bands] + [l for l, _ in bands][::-1])
         | {"fill": "toself", "fillcolor": SERIES[0], "opacity": 0.15, "line": {"width": 0}, "hoverinfo": "skip"},
         *_published(curve, along),
-        _line(label_text(curve.form), inside, [curve_ns(curve, n, world) for n in inside])
-        | _stroke(SERIES[0], "solid"),
-        _line("beyond", outside, [curve_ns(curve, n, world) for n in outside]) | _stroke(SERIES[0], "dot"),
+        _line(label_text(curve.form), inside, costs_at(curve, inside, world)) | _stroke(SERIES[0], "solid"),
+        _line("beyond", outside, costs_at(curve, outside, world)) | _stroke(SERIES[0], "dot"),
         _dots("runs", [p.entries for p in curve.points for _ in p.runs], [ns for p in curve.points for ns in p.runs]),
     ]
     layout = layout_of(420)
@@ -56,14 +56,14 @@ def throughput(model: ModelRecord, curve: Curve) -> dict[str, Any] | None:
     ran = cores_of_runs(curve)
     if not ran:
         return None
-    world = world_of(model.ladder)
     along = np.geomspace(curve.points[0].entries, curve.points[-1].entries, _ALONG)
+    costs = costs_at(curve, along, world_of(model.ladder))
     data: list[dict[str, Any]] = []
     for n, cores in enumerate(sorted({*CORES_DRAWN, *ran})):
         colour, has_run = SERIES[n % len(SERIES)], cores in ran
         name = f"T(n, {cores})" if has_run else f"T(n, {cores}), not run"
         dash = _ROUNDS[n // len(SERIES) % len(_ROUNDS)] if has_run else "dot"
-        fitted = [(entries, curve_ns(curve, entries, world)) for entries in along]
+        fitted = zip(along, costs, strict=True)
         data.append(_line(name, *_rates(curve, fitted, cores)) | _stroke(colour, dash) | _RATE)
         if has_run:
             of_runs = [
@@ -159,14 +159,15 @@ def latency_residuals(curve: LatencyCurve) -> dict[str, Any]:
     return {"data": data, "layout": layout | {"showlegend": True}}
 
 
-def _published(curve: Curve, along: list[float]) -> list[dict[str, Any]]:
+def _published(curve: Curve, along: Floats) -> list[dict[str, Any]]:
     if curve.table.get("kind") != "exact":
         return []
-    ns = [float(1e3 / mpps) for mpps in published_mpps(np.array(along))]
-    return [_line("thesis (its machine)", along, ns) | _stroke(FAINT, "dash", 1) | {"opacity": 0.5}]
+    return [
+        _line("thesis (its machine)", along, 1e3 / published_mpps(along)) | _stroke(FAINT, "dash", 1) | {"opacity": 0.5}
+    ]
 
 
-def _line(name: str, x: Iterable[float], y: Sequence[float]) -> dict[str, Any]:
+def _line(name: str, x: Iterable[float], y: Sequence[float] | Floats) -> dict[str, Any]:
     hover = {"hovertemplate": "%{x:,.4s}: %{text}<extra></extra>", "text": [duration(ns) for ns in y]}
     values = {"x": [float(v) for v in x], "y": [float(v) for v in y]}
     return {"type": "scatter", "mode": "lines", "name": name} | values | hover

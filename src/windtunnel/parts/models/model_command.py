@@ -99,16 +99,17 @@ def fit(
         replace(out, model.model_dump_json(indent=1) + "\n")
     from windtunnel.parts.models.fit_document import model_document
 
+    document = model_document(model, [("wrote", str(file)) for file in (out, report) if file])
     if report:
         from windtunnel.results.page.files import write_page
 
-        write_page(model_document(model), report)
+        write_page(document, report)
     if json:
         print(model.model_dump_json(indent=1))
         return
     from windtunnel.results.show import show
 
-    show(model_document(model, [("wrote", str(file)) for file in (out, report) if file]))
+    show(document)
 
 
 def predict(

@@ -132,7 +132,7 @@ def _shares(models_and_curves: Sequence[tuple[ModelRecord, Curve]], entries: Seq
     ]
     if len(cached) < 2:
         return shares
-    bytes_ = np.array([bytes_at(models_and_curves[n][1], entries[n]) for n, _, _ in cached])
+    bytes_ = np.concatenate([bytes_at(models_and_curves[n][1], np.array([entries[n]])) for n, _, _ in cached])
     for place, (n, model, caches) in enumerate(cached):
         shares[n] = _crowded(caches, world_of(model.ladder), bytes_, place)
     return shares

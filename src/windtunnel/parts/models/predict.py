@@ -133,15 +133,30 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
     """ns per packet on one core."""
-    return _ns_of(curve, [parameter.value for parameter in curve.parameters], entries, world)
+    return float(costs_at(curve, np.array([entries]), world)[0])
+
+
+def costs_at(curve: Curve, entries: Floats, world: World) -> Floats:
+    """ns per packet on one core, at each size."""
+    costs: Floats = _costs_of(curve, [[parameter.value for parameter in curve.parameters]], entries, world)[0]
+    return costs
+
+
+def drawn_costs(curve: Curve, entries: Floats, world: World) -> Floats:
+    """The same of each fit of the bootstrap, draws x sizes; of the curve itself, if it has none."""
+    return _costs_of(curve, curve.draws, entries, world) if curve.draws else costs_at(curve, entries, world)[None]
 
 
 def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> Floats:
     """SAMPLES costs, each from a fit of the bootstrap and one held-out error of the choice."""
-    draws = [_ns_of(curve, x, entries, world) for x in curve.draws] or [curve_ns(curve, entries, world)]
+    return samples_of(curve, drawn_costs(curve, np.array([entries]), world)[:, 0], rng)
+
+
+def samples_of(curve: Curve, costs: Floats, rng: np.random.Generator) -> Floats:
+    """The same, from the costs at a size, one of each fit."""
     # an error of the prediction p is p/true - 1, so the true value is p/(1 + error)
     errors = np.array([point.held_out / point.ns - 1 for point in curve.points if point.held_out is not None])
-    samples: Floats = rng.choice(draws, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
+    samples: Floats = rng.choice(costs, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
     return samples
 
 
@@ -151,12 +166,13 @@ def band(samples: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def bytes_at(curve: Curve, entries: float) -> float:
-    """Working set between the sizes that were run, by ratios; beyond them in proportion to the entries."""
+def bytes_at(curve: Curve, entries: Floats) -> Floats:
+    """Working sets between the sizes that were run, by ratios; beyond them in proportion to the entries."""
     sizes = np.array([point.entries for point in curve.points])
     bytes_ = np.array([point.bytes for point in curve.points])
-    inside = float(np.clip(entries, sizes[0], sizes[-1]))
-    return float(np.exp(np.interp(np.log(inside), np.log(sizes), np.log(bytes_)))) * entries / inside
+    inside = np.clip(entries, sizes[0], sizes[-1])
+    at_inside: Floats = np.exp(np.interp(np.log(inside), np.log(sizes), np.log(bytes_)))
+    return at_inside * entries / inside
 
 
 def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> float:
@@ -167,7 +183,7 @@ def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> f
             remedy="windtunnel model fit --ladder FILE, or run keys of this popularity",
         )
     last, t0, *levels = curve.caches
-    bytes_ = bytes_at(curve, entries)
+    [bytes_] = bytes_at(curve, np.array([entries]))
     uniform = skewed = t0
     for step, cost in zip([*world.steps, last], levels, strict=True):
         capacity = entries * step / bytes_
@@ -176,12 +192,12 @@ def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> f
     return skewed / uniform
 
 
-def _ns_of(curve: Curve, parameters: Sequence[float], entries: float, world: World) -> float:
-    """What the form of the curve costs with these parameters. It may be infinite, or no number: `Prediction` refuses it."""
+def _costs_of(curve: Curve, fits: Sequence[Sequence[float]], entries: Floats, world: World) -> Floats:
+    """What the form of the curve costs with the parameters of each fit, fits x sizes. It may be infinite, or no number: `Prediction` refuses it."""
     form = next(form for form in heldout.FORMS if form.name == curve.form)
-    n, bytes_ = np.array([float(entries)]), np.array([bytes_at(curve, entries)])
+    bytes_, of_table = bytes_at(curve, entries), world.with_table(curve.table)
     with np.errstate(all="ignore"):
-        return float(form.at(np.array(parameters), n, bytes_, world.with_table(curve.table))[0])
+        return np.array([form.at(np.array(parameters), entries, bytes_, of_table) for parameters in fits])
 
 
 def _core_marks(curve: Curve, cores: int) -> list[str]:
