@@ -34,6 +34,13 @@ def call(*words, cwd: Path, code: int = 0, **variables: str) -> subprocess.Compl
     return done
 
 
+def built(kind: str, source: Path, out: Path) -> Path:
+    """The distribution of this kind (sdist or wheel), as build makes it of the source."""
+    call(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", out, source, cwd=source.parent)
+    [distribution] = out.glob("*.tar.gz" if kind == "sdist" else "*.whl")
+    return distribution
+
+
 def files_below(room: Path) -> set[str]:
     """Paths within the room; links are followed, as a distribution follows them."""
     places = (Path(directory) / name for directory, _, names in os.walk(room, followlinks=True) for name in names)
@@ -53,24 +60,27 @@ def source(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def distributions(source) -> tuple[Path, Path]:
-    """The source distribution, and the wheel that is built from it."""
-    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", source.parent / "dist", source, cwd=source.parent)
-    (sdist,), (wheel,) = ((source.parent / "dist").glob(pattern) for pattern in ("*.tar.gz", "*.whl"))
-    return sdist, wheel
+def sdist(source) -> Path:
+    return built("sdist", source, source.parent / "dist")
 
 
 @pytest.fixture(scope="module")
-def sharing(source, distributions) -> Path:
+def wheel(sdist, tmp_path_factory) -> Path:
+    """From what the source distribution holds, as pip makes it."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    return built("wheel", unpacked / f"windtunnel-{__version__}", sdist.parent)
+
+
+@pytest.fixture(scope="module")
+def sharing(source) -> Path:
     """The wheel of windtunnel-sharing, which is built beside windtunnel."""
-    out = source.parent / "dist-sharing"
-    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, source / "sharing")
-    call(*build, cwd=source.parent)
-    return next(out.glob("*.whl"))
+    return built("wheel", source / "sharing", source.parent / "dist-sharing")
 
 
 @pytest.fixture(scope="module")
-def installed(distributions, sharing, tmp_path_factory) -> Path:
+def installed(wheel, sharing, tmp_path_factory) -> Path:
     """Where the commands are of an environment that holds both wheels."""
     place = tmp_path_factory.mktemp("installed")
     call(sys.executable, "-m", "venv", "--without-pip", place / "venv", cwd=place)
@@ -78,26 +88,25 @@ def installed(distributions, sharing, tmp_path_factory) -> Path:
     (Path(ours) / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
     python = place / "venv" / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python]
-    call(*pip, "install", "--no-index", "--no-deps", distributions[1], sharing, cwd=place)
+    call(*pip, "install", "--no-index", "--no-deps", wheel, sharing, cwd=place)
     return python.parent
 
 
-def test_wheel_and_sdist_have_the_version_of_the_package(distributions):
-    sdist, wheel = distributions
+def test_the_source_distribution_has_the_version_of_the_package(sdist):
     assert sdist.name == f"windtunnel-{__version__}.tar.gz"
+
+
+def test_the_wheel_has_the_version_and_every_file_of_the_package(wheel, source):
     assert wheel.name == f"windtunnel-{__version__}-py3-none-any.whl"
-
-
-def test_the_wheel_holds_every_file_of_the_package(distributions, source):
-    with zipfile.ZipFile(distributions[1]) as wheel:
-        held = {name.removeprefix("windtunnel/") for name in wheel.namelist() if name.startswith("windtunnel/")}
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name.removeprefix("windtunnel/") for name in archive.namelist() if name.startswith("windtunnel/")}
     assert held == files_below(source / "src" / "windtunnel")
     assert {"templates/echo.toml", "results/page/document.html"} <= held
 
 
-def test_the_source_distribution_holds_what_building_the_engine_needs(distributions, source):
-    with tarfile.open(distributions[0]) as sdist:
-        held = {name.partition("/")[2] for name in sdist.getnames()}
+def test_the_source_distribution_holds_what_building_the_engine_needs(sdist, source):
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
     for room in ENGINE:
         assert {f"{room}/{file}" for file in files_below(source / room)} <= held
     assert {"meson.build", "meson_options.txt", "windtunnel", "test", "pyproject.toml", "README.md", "LICENSE"} <= held

@@ -37,11 +37,18 @@ COLUMNS = "point, repeat, valid, inflight, workload"
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two nodes: one with two testbeds of the fake engine, one with two testbeds of the real one."""
+    """A node with two testbeds of the fake engine."""
     with LocalCluster(environment("run")) as started:
         started.start("fake", testbeds=("alpha", "beta"))
-        started.start("real", testbeds=("near", "far"), WINDTUNNEL_ENGINE=str(find_engine()))
         yield started
+
+
+@pytest.fixture(scope="module")
+def real_testbeds(cluster) -> tuple[str, str]:
+    """Of another node, with the real engine."""
+    names = ("near", "far")
+    cluster.start("real", testbeds=names, WINDTUNNEL_ENGINE=str(find_engine()))
+    return names
 
 
 @pytest.fixture(autouse=True)
@@ -81,18 +88,24 @@ def table(out: Path) -> list[tuple]:
     return duckdb.sql(f"select {COLUMNS} from '{out / 'results.parquet'}' order by all").fetchall()
 
 
+@pytest.fixture(scope="module")
+def table_of_one_host(drive, tmp_path_factory) -> list[tuple]:
+    directory = tmp_path_factory.mktemp("one-host")
+    code, output = drive("study", written(directory), "--out", directory / "out")
+    assert code == 0, output
+    return table(directory / "out")
+
+
 def test_each_port_of_a_cluster_with_a_token_asks_for_it(cluster):
     for address in (cluster.address, cluster.client_address):
         connection.check_guarded(address)
 
 
-def test_a_study_on_two_testbeds_has_the_table_of_one_host(cluster, drive, tmp_path):
-    file, out, alone = written(tmp_path), tmp_path / "out", tmp_path / "alone"
-    fleet = fleet_file(tmp_path, cluster.address, "alpha", "beta")
-    code, said = drive("study", file, "--out", out, "--on", fleet)
+def test_a_study_on_two_testbeds_has_the_table_of_one_host(cluster, drive, table_of_one_host, tmp_path):
+    out, fleet = tmp_path / "out", fleet_file(tmp_path, cluster.address, "alpha", "beta")
+    code, said = drive("study", written(tmp_path), "--out", out, "--on", fleet)
     assert code == 0, said
-    assert drive("study", file, "--out", alone)[0] == 0
-    assert table(out) == table(alone) and len(runs(out)) == 9
+    assert table(out) == table_of_one_host and len(runs(out)) == 9
     assert places_of(out.glob("runs/*/run.json")) == {"alpha", "beta"}
     assert not list(out.glob("runs/.*"))
 
@@ -134,8 +147,8 @@ def test_a_testbed_that_no_node_has_is_refused(cluster, drive, tmp_path):
     assert code == 2 and "testbed omega: no node of the Ray cluster has it" in said and "alpha" in said
 
 
-def test_a_run_has_its_sides_on_two_testbeds_and_one_directory(cluster, drive, tmp_path):
-    lab = fleet_file(tmp_path, cluster.address, "near", "far", cable=True)
+def test_a_run_has_its_sides_on_two_testbeds_and_one_directory(cluster, real_testbeds, drive, tmp_path):
+    lab = fleet_file(tmp_path, cluster.address, *real_testbeds, cable=True)
     words = [*SETS, "--set", f"wire.socket={tmp_path / 'wt.sock'}", "--on", lab]
     code, said = drive("run", PAIR, *words, "--out", tmp_path / "out", binary=find_engine())
     assert code == 0, said
@@ -229,7 +242,7 @@ def test_a_silent_node_is_lost(cluster, tmp_path):
 
 
 @pytest.mark.long("kills")
-def test_a_study_is_whole_whose_clients_testbed_was_killed(cluster, tmp_path):
+def test_a_study_is_whole_whose_clients_testbed_was_killed(cluster, real_testbeds, tmp_path):
     socket, binary = tmp_path / "wt.sock", str(find_engine())
     cluster.start("remote", WINDTUNNEL_ENGINE=binary)
     head = f'scenario = "{PAIR}"\nrepeats = 2\nretries = 0\nstate_repeats = 0\n[set]\n'
@@ -239,7 +252,8 @@ def test_a_study_is_whole_whose_clients_testbed_was_killed(cluster, tmp_path):
     )
     file, out = tmp_path / "study.toml", tmp_path / "out"
     file.write_text(head + keys + '[[factor]]\nkey = "client.inflight"\nvalues = [64, 128, 256]\n')
-    lab = fleet_file(tmp_path, cluster.address, "near", "remote", cable=True)
+    near, _ = real_testbeds
+    lab = fleet_file(tmp_path, cluster.address, near, "remote", cable=True)
     study = Command("study", file, "--out", out, "--on", lab, binary=binary)
     study.wait_for_runs(out, 2)
     cluster.kill("remote")
