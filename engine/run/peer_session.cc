@@ -69,10 +69,10 @@ void peer_session::poll() {
     const uint64_t now = lines_.now_ns();
     silent_ns_ += std::min(now - last_poll_, longest_poll_ns);
     last_poll_ = now;
-    if (const uint32_t hellos = g_->received.load(std::memory_order_relaxed); hellos != received_before_) {
-        received_before_ = hellos;
-        silent_ns_ = 0;
-    }
+    const uint32_t hellos = g_->received.load(std::memory_order_relaxed);
+    // A worker notes a new peer before it counts the hello: until then nobody is there who could be silent.
+    if (hellos != received_before_ || g_->peer.load(std::memory_order_relaxed) == 0) silent_ns_ = 0;
+    received_before_ = hellos;
     is_client() ? poll_client(now) : poll_server();
 }
 
@@ -94,13 +94,12 @@ void peer_session::poll_client(uint64_t now) {
 void peer_session::begin_again() {
     enter(session_state::hello, false);
     handshake_release(*g_);
-    first_response_ = silent_ns_ = 0;
+    first_response_ = 0;
     fell_silent_ = true;
 }
 
 void peer_session::poll_server() {
     const bool known = g_->peer.load(std::memory_order_relaxed) != 0;
-    if (!known) silent_ns_ = 0;
     if (known && !established() && silent_ns_ > first_state_ns) handshake_release(*g_);
     if (established() && !finished() && silent_ns_ > silence_ns) lost_ = true;
 }

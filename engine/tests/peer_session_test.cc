@@ -83,12 +83,28 @@ TEST(PeerSession, HellosRepeatAndRepeatFasterWithoutResponses) {
     EXPECT_TRUE(client.other.lost());
 }
 
+TEST(PeerSession, WhoSendsAHelloIsNotSilent) {
+    host client("client"), server("server");
+    for (host *each : {&client, &server}) {
+        each->g->state = session_state::go;
+        for (int hello = 0; hello < 3; ++hello) {
+            each->receive(session_state::go);
+            each->rounds_in(2900 * ms);
+            EXPECT_FALSE(each->other.lost());
+        }
+    }
+}
+
 TEST(PeerSession, APauseOfThisHostIsNoSilenceOfTheOther) {
     host client("client"), server("server");
     for (host *each : {&client, &server}) {
+        each->g->state = session_state::go;
         each->receive(session_state::go);
+        each->pass(ms);
         each->pass(10'000 * ms);
         EXPECT_FALSE(each->other.lost());
+        each->rounds_in(3'000 * ms);
+        EXPECT_TRUE(each->other.lost());
     }
 }
 
@@ -100,9 +116,11 @@ TEST(PeerSession, AClientWhoseServerFallsSilentAfterTheHelloBeginsAgain) {
     EXPECT_NO_THROW(client.rounds_in(2500 * ms));
     EXPECT_EQ(client.g->state, session_state::hello);
     EXPECT_EQ(client.g->peer, 0u);
-    EXPECT_GE(client.rounds_in(1000 * ms), 9u);
+    EXPECT_GE(client.rounds_in(4000 * ms), 39u);
     client.receive(session_state::hello);
-    client.rounds_in(1000 * ms);
+    client.rounds_in(200 * ms);
+    EXPECT_EQ(client.g->state, session_state::hello) << "it looks for a second server again";
+    client.rounds_in(800 * ms);
     EXPECT_EQ(client.g->state, session_state::go);
     try {
         client.other.wait_for("the server's hello");
@@ -149,6 +167,17 @@ TEST(PeerSession, AServerReleasesASilentClient) {
     EXPECT_EQ(server.g->peer, 7u);
     server.rounds_in(1000 * ms);
     EXPECT_EQ(server.g->peer, 0u);
+}
+
+TEST(PeerSession, TheTimeBeforeAPeerIsNotItsSilence) {
+    for (const char *const side : {"client", "server"}) {
+        host h(side);
+        h.rounds_in(5000 * ms);
+        h.g->peer = 7;  // a worker notes the peer, its state, and then its hello
+        h.g->peer_state = static_cast<uint8_t>(session_state::hello);
+        h.pass(ms);
+        EXPECT_EQ(h.g->peer, 7u) << side;
+    }
 }
 
 }  // namespace
