@@ -54,7 +54,7 @@ TEST(RdmaNames, MemoryThatOthersMayHaveMadeIsRefused) {
     EXPECT_TRUE(refused());
     std::filesystem::permissions(memory.file, std::filesystem::perms{0600});
     if (geteuid() == 0) {
-        ASSERT_EQ(chown(memory.file.c_str(), 65'534, 65'534), 0);
+        ASSERT_EQ(chown(memory.file.c_str(), 65'534, getegid()), 0);
         EXPECT_TRUE(refused()) << "it is another user's";
     }
     std::filesystem::remove(memory.file);
