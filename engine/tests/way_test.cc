@@ -11,6 +11,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A process may have another root, or stand in a directory that is mounted elsewhere: the text does not say
+// so.
+TEST(Way, NoLinkOfProcIsFollowed) {
+    for (const char *place : {"/proc/self", "/proc/self/cwd", "/proc/self/root/tmp", "/proc/self/fd/0"}) {
+        const auto [other, is_there] = look_at_way(place);
+        EXPECT_TRUE(!is_there && other &&
+                    other->ends_with("is a link of /proc, which leads where a process decides"))
+            << place;
+    }
+    EXPECT_FALSE(look_at_way("/proc/" + std::to_string(getpid()) + "/status").other);
+}
+
+TEST(Way, WhatIsMadeIsMadeOnAnOwnWayAlone) {
+    const fs::path directory = fs::temp_directory_path() / ("wt-way-" + std::to_string(getpid()));
+    fs::create_directories(directory / "outside");
+    EXPECT_TRUE(make_on_own_way(directory / "a/b/c"));
+    EXPECT_TRUE(make_on_own_way(directory / "a/b/c"));
+    EXPECT_EQ(fs::status(directory / "a/b").permissions(), fs::perms::owner_all);
+    fs::create_symlink(directory / "none", directory / "leads-nowhere");
+    EXPECT_FALSE(make_on_own_way(directory / "leads-nowhere"));
+    std::ofstream(directory / "file").put(0);
+    EXPECT_FALSE(make_on_own_way(directory / "file/below"));
+    fs::create_symlink(directory / "outside", directory / "a/leads");
+    fs::permissions(directory / "a", fs::perms::all);
+    EXPECT_FALSE(make_on_own_way(directory / "a/leads/new"));
+    EXPECT_TRUE(fs::is_empty(directory / "outside"));
+    fs::remove_all(directory);
+}
+
 TEST(Way, APlaceIsThereIfAllOfItsWayIs) {
     const fs::path directory = fs::temp_directory_path() / ("wt-way-" + std::to_string(getpid()));
     fs::create_directories(directory / "in");

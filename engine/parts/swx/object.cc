@@ -69,13 +69,9 @@ bool is_ours(const fs::path &path) {
 // Its files are run as code, so no other user may write there, or choose what is there. That is asked of the
 // path as it is named, whose links canonical() does not show, before anything is made and once it is there.
 std::optional<fs::path> usable(const fs::path &directory) {
-    if (look_at_way(directory).other) return std::nullopt;
+    if (look_at_way(directory).other || !make_on_own_way(directory)) return std::nullopt;
+    if (access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
     std::error_code failed;
-    const mode_t before = umask(077);
-    fs::create_directories(directory, failed);
-    umask(before);
-    const auto [other, is_there] = look_at_way(directory);
-    if (failed || other || !is_there || access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
     const fs::path without_links = fs::canonical(directory, failed);
     if (failed || !is_ours(without_links)) return std::nullopt;
     return without_links;

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from windtunnel.engine import descendants
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.readable import readable
 
 
@@ -35,7 +36,8 @@ def ask(
     a file: on a pipe, one of those could keep the end from coming. `directory`: in which it works, ours if None. `most_bytes`: it may write no
     larger file, its output included. `most_memory`: bytes that it, and each process that it starts, may have. Raises OSError if it cannot be
     started."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    place = for_temporary()
+    with tempfile.TemporaryFile(dir=place) as output, tempfile.TemporaryFile(dir=place) as errors:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

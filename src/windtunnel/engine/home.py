@@ -12,11 +12,11 @@ import stat
 from pathlib import Path
 
 from windtunnel.engine import own_directory
+from windtunnel.engine.walked import walk
 from windtunnel.errors import UserError
 
 REMEDY = "XDG_STATE_HOME and XDG_CACHE_HOME set the directories"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,9 +33,8 @@ def cache_directory() -> Path:
 def make(directory: Path) -> None:
     """Makes the directory if it is missing, and lets nobody else write it. Raises UserError if it cannot be made, is another user's,
     or others may put another one in its place."""
-    if own_directory.may_become_own(directory.parent):
-        with contextlib.suppress(OSError):
-            _take_from_others(directory)
+    with contextlib.suppress(OSError):
+        _take_from_others(directory)
     try:
         own_directory.make(directory)
     except UserError as error:
@@ -43,14 +42,17 @@ def make(directory: Path) -> None:
 
 
 def _take_from_others(directory: Path) -> None:
-    """What a careless umask made of it. By its descriptor: its name may lead elsewhere a moment later."""
-    descriptor = os.open(directory, _DIRECTORY)
+    """What a careless umask made of it, on an own way."""
+    passed: list[os.stat_result] = []
+    place = walk(directory, passed)
     try:
-        status = os.fstat(descriptor)
-        if status.st_uid == os.geteuid() and status.st_mode & _OTHERS_WRITE:
-            os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)
+        *way, status = passed
+        is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        if is_ours and status.st_mode & _OTHERS_WRITE and own_directory.are_own(way):
+            # by its descriptor: its name may lead elsewhere a moment later
+            os.chmod(f"/proc/self/fd/{place}", stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)
     finally:
-        os.close(descriptor)
+        os.close(place)
 
 
 def keep(file: Path, content: bytes) -> None:

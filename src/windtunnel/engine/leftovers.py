@@ -13,7 +13,6 @@ import shutil
 import socket
 import stat
 import struct
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +72,7 @@ def remove_of_the_dead() -> None:
 def socket_directory() -> Path:
     """The directory of sockets that no scenario names: this user's own below /tmp if others could replace a socket in the usual one, as if
     `su` has kept XDG_RUNTIME_DIR. Raises UserError if that one is not ours alone."""
-    named = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute()
+    named = Path(os.environ.get("XDG_RUNTIME_DIR") or own_directory.for_temporary()).absolute()
     if own_directory.is_own(named):
         return named
     own_directory.make(own := own_directory.in_tmp())

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,10 +60,10 @@ def in_tmp() -> Path:
 
 
 def for_temporary() -> Path:
-    """Where temporary directories are made: TMPDIR, but for that of another user, which `su` keeps, and who could put another one in the place
-    of what is made there."""
-    named = Path(tempfile.gettempdir()).absolute()
-    return named if is_own(named) else Path("/tmp")
+    """Where temporary files and directories are made: TMPDIR, but for that of another user, which `su` keeps, and who could put another one in the
+    place of what is made there. Python's gettempdir() makes a file there to find out."""
+    named = Path(os.environ.get("TMPDIR") or "/tmp").absolute()
+    return named if is_own(named) and os.access(named, os.W_OK | os.X_OK) else Path("/tmp")
 
 
 def may_become_own(directory: Path) -> bool:
@@ -113,18 +112,29 @@ def _way(path: Path) -> list[os.stat_result]:
 
 
 def make(path: Path) -> None:
-    """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError if it cannot be made, is not ours, or
-    others may put something else in its place."""
-    if not may_become_own(path.parent):
-        raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
+    """Makes the directory, and those above it, for its owner alone, if they are missing, each below the descriptor of an own one. Raises UserError if it
+    cannot be made, is not ours, or others may put something else in its place."""
     try:
         for missing in reversed([directory for directory in (path, *path.parents) if not os.path.lexists(directory)]):
-            with contextlib.suppress(FileExistsError):
-                missing.mkdir(mode=MODE)
+            with _own(missing.parent) as parent, contextlib.suppress(FileExistsError):
+                os.mkdir(missing.name, MODE, dir_fd=parent)
     except OSError as error:
-        raise UserError(f"{error.filename}: {error.strerror}", remedy=_remedy(path)) from None
+        raise UserError(f"{path}: {error.strerror}", remedy=_remedy(path)) from None
     with opened(path):
         pass
+
+
+@contextlib.contextmanager
+def _own(path: Path) -> Iterator[int]:
+    """A descriptor (O_PATH). Raises OSError if nothing is there, UserError if others may put something else in its place."""
+    passed: list[os.stat_result] = []
+    place = walk(path, passed, follow=True)
+    try:
+        if not are_own(passed):
+            raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
+        yield place
+    finally:
+        os.close(place)
 
 
 @contextlib.contextmanager
@@ -167,11 +177,12 @@ def read(path: Path, most_bytes: int) -> bytes:
 
 
 def _check_directory(path: Path, passed: list[os.stat_result]) -> None:
-    if not stat.S_ISDIR(passed[-1].st_mode):
+    *way, status = passed
+    if not stat.S_ISDIR(status.st_mode):
         raise UserError(f"{path}: not a directory, or a link to one", remedy=_remedy(path))
-    _check(path, passed[-1])
-    if not are_own(passed):
+    if way and not are_own(way):
         raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
+    _check(path, status)
 
 
 def _check(path: Path, status: os.stat_result) -> None:

@@ -7,6 +7,7 @@ import os
 import pwd
 import stat
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from windtunnel import proc
 
@@ -15,31 +16,39 @@ MOST_LINKS = 40
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class _Mount(NamedTuple):
+    number: int
+    kind: str
+    """Type of its file system, as in proc."""
+
+
 def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
     """A descriptor (O_PATH) of what is there; a link that is the last part is followed if `follow`. Adds to `passed` what was passed: directories,
     links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
-    place. Raises OSError, with what was passed until then, and before it asks a file system that another user serves."""
+    place. Raises OSError, with what was passed until then, and before it asks a file system that another user serves; PermissionError for a
+    link of /proc: it leads to what a process has open, and not where its text says."""
     here, links = os.open("/", _STEP), 0
     passed.append(_status(here))
-    root = mount = _mount_of(here)
+    root = mount = _Mount(_number_of_mount(here), "")
     left = list(reversed(path.absolute().parts[1:]))
     try:
         while left:
             there = os.open(left.pop(), _STEP, dir_fd=here)
             try:
                 mount = _enter(there, mount, root)
+                passed.append(_status(there))
+                is_followed = bool(left or follow) and stat.S_ISLNK(passed[-1].st_mode)
+                if is_followed and mount.kind == "proc":
+                    raise PermissionError(errno.EPERM, "a link of /proc, which leads where a process decides")
+                target = os.readlink("", dir_fd=there) if is_followed else None
             except OSError:
                 os.close(there)
                 raise
-            passed.append(_status(there))
-            if not ((left or follow) and stat.S_ISLNK(passed[-1].st_mode)):
+            if target is None:
                 here, there = there, here
-                os.close(there)
+            os.close(there)
+            if target is None:
                 continue
-            try:
-                target = os.readlink("", dir_fd=there)
-            finally:
-                os.close(there)
             links += 1
             if links > MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
@@ -50,18 +59,19 @@ def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
     return here
 
 
-def _mount_of(there: int) -> int:
-    """The number of the mount that a descriptor is on, for which no file system is asked."""
+def _number_of_mount(there: int) -> int:
+    """Of the mount that a descriptor is on, for which no file system is asked."""
     return int(proc.value(proc.text(f"/proc/self/fdinfo/{there}"), "mnt_id") or -1)
 
 
-def _enter(there: int, mount: int, root: int) -> int:
+def _enter(there: int, mount: _Mount, root: _Mount) -> _Mount:
     """The mount of a descriptor that was opened from another one on `mount`. Raises PermissionError for one of FUSE that another user than root
     serves: whatever it is asked, it may never answer, and who asks waits in the kernel. So it does for one that was unmounted meanwhile, which
     nothing tells about. That of `root` is not in the list of a changed root. Source: fuse_show_options of Linux."""
-    entered = _mount_of(there)
-    if entered in (mount, root):
-        return entered
+    entered = _number_of_mount(there)
+    for known in (mount, root):
+        if entered == known.number:
+            return known
     for line in proc.lines(proc.text("/proc/self/mountinfo")):
         if int(line.partition(" ")[0]) != entered:
             continue
@@ -69,7 +79,7 @@ def _enter(there: int, mount: int, root: int) -> int:
         server = next((int(option[8:]) for option in options.split(",") if option.startswith("user_id=")), 0)
         if kind.startswith("fuse") and server not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, f"on a file system that a process of user {server} serves")
-        return entered
+        return _Mount(entered, kind)
     raise PermissionError(errno.EPERM, "on a file system that was unmounted meanwhile")
 
 

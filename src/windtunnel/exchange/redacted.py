@@ -20,6 +20,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.errors import UserError
 from windtunnel.runs import Record
 from windtunnel.runs.reader import MOST_WINDOWS_BYTES
@@ -109,7 +110,7 @@ class Redaction:
         """Rewrites a file line by line. False: it is not text, and may hold anything. Raises OSError, and UserError if the file or a line is
         too long."""
         of_line = self._json if path.suffix in (".json", ".jsonl") else self.text
-        with tempfile.TemporaryFile() as redacted:
+        with tempfile.TemporaryFile(dir=for_temporary()) as redacted:
             for line in lines_of(path, MOST_WINDOWS_BYTES, MOST_RECORD_BYTES):
                 try:
                     text = line.decode()

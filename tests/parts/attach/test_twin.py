@@ -47,7 +47,7 @@ def test_a_scenario_of_it_is_made_in_no_directory_of_another_user(tmp_path, monk
     """Who owns the TMPDIR that `su` keeps could put a scenario of theirs, and so a program, in its place."""
     (tmp_path / "theirs").mkdir(mode=0o777)
     (tmp_path / "theirs").chmod(0o777)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "theirs"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "theirs"))
     places = []
     monkeypatch.setattr(twins, "run_rate", lambda _text, directory: places.append(directory) or 1e9)
     twins._emulation_ns(60, 32)

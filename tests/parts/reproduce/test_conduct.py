@@ -449,6 +449,13 @@ def test_nothing_is_done_in_a_directory_to_whose_way_others_may_write(out, tmp_p
     assert conduct.reproduce([claim()], Path(out)).claims[0].outcome == "holds", "as in /tmp"
 
 
+def test_nothing_is_done_if_others_take_the_directory_away_once_it_is_made(monkeypatch):
+    """What is missing is nobody's at the first look, and whose it is has to be seen at the second one."""
+    monkeypatch.setattr(conduct, "_begin", lambda claim, place: None)
+    (state,) = reproduce(claim()).claims
+    assert "out/007-answer: other users may write into it" in state.because and not Path("calls").exists()
+
+
 def test_nothing_is_done_if_others_make_the_directory_first(tmp_path, monkeypatch):
     def making_first(place):
         place.parent.mkdir()

@@ -1,7 +1,7 @@
 """Directories of one owner: what others could have written is not read, and said."""
 
+import ast
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from other_users import give_by_access_list
 from windtunnel.engine import leftovers, own_directory
 from windtunnel.errors import UserError
 
+CHECKOUT = Path(__file__).parents[3]
 OTHER = 54321
 MOST = 1 << 10
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -182,13 +183,16 @@ def test_nobody_else_may_put_a_directory_in_the_place_of_ours(ways, way, own):
 
 
 @needs_root
-def test_what_was_missing_at_the_first_look_is_looked_at_again(tmp_path, monkeypatch):
-    """Its owner takes it away and puts it back."""
-    (tmp_path / "theirs").mkdir(mode=0o755)
+def test_nothing_is_made_through_what_was_missing_a_moment_before(tmp_path, monkeypatch):
+    """Its owner takes it away, and puts it back with a link in it."""
+    for name in ("theirs", "outside"):
+        (tmp_path / name).mkdir(mode=0o755)
+    (tmp_path / "theirs" / "link").symlink_to(tmp_path / "outside")
     os.chown(tmp_path / "theirs", OTHER, OTHER)
-    monkeypatch.setattr(own_directory, "may_become_own", lambda directory: True)
+    monkeypatch.setattr(os.path, "lexists", lambda path: not Path(path).is_relative_to(tmp_path / "theirs"))
     with pytest.raises(UserError, match="other users may put something else there"):
-        own_directory.make(tmp_path / "theirs" / "of root")
+        own_directory.make(tmp_path / "theirs" / "link" / "of root")
+    assert not list((tmp_path / "outside").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,24 @@ def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeyp
 
 @needs_root
 def test_no_temporary_directory_is_made_in_the_tmpdir_of_another_user(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert own_directory.for_temporary() == tmp_path
     os.chown(tmp_path, OTHER, OTHER)
     assert own_directory.for_temporary() == Path("/tmp")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    assert own_directory.for_temporary() == Path("/tmp")
+    monkeypatch.delenv("TMPDIR")
+    assert own_directory.for_temporary() == Path("/tmp")
+
+
+@pytest.mark.parametrize("source", ["src/windtunnel", "sharing/src/windtunnel_sharing"])
+def test_each_temporary_file_says_where_it_is_made(source):
+    """Without `dir` it is made in TMPDIR, whoever owns that."""
+    calls = [
+        (file, call)
+        for file in (CHECKOUT / source).rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("tempfile.")
+    ]
+    assert calls or "sharing" in source
+    assert not [f"{file}:{call.lineno}" for file, call in calls if "dir" not in {word.arg for word in call.keywords}]

@@ -71,6 +71,21 @@ def test_what_was_passed_is_told_although_the_end_is_not_there(tmp_path):
         assert passed[-1].st_ino == (tmp_path / last).lstat().st_ino
 
 
+@pytest.mark.parametrize("link", ["cwd", "root", "self", "fd/DESCRIPTOR"])
+def test_a_link_of_proc_leads_elsewhere_than_its_text_says(tmp_path, link):
+    """A process may have another root, or a directory that is mounted elsewhere: its links lead there, and their texts do not say so."""
+    opened = os.open(tmp_path, os.O_RDONLY)
+    place = Path("/proc/self" if link == "self" else f"/proc/{os.getpid()}/{link.replace('DESCRIPTOR', str(opened))}")
+    try:
+        for way in (place, place / "below"):
+            with pytest.raises(PermissionError, match="a link of /proc"):
+                walked.walk(way, [], follow=True)
+            assert not own_directory.is_own(way) and not own_directory.may_become_own(way)
+        os.close(walked.walk(place, []))
+    finally:
+        os.close(opened)
+
+
 FUSE = """
 import ctypes, os, sys
 from pathlib import Path
@@ -88,15 +103,15 @@ except OSError as error:
     print(len(passed), error.strerror)
 """
 UNMOUNTED = """
-mount_of = walked._mount_of
+number_of_mount = walked._number_of_mount
 
-def _mount_of(there):
-    number = mount_of(there)
+def _number_of_mount(there):
+    number = number_of_mount(there)
     if os.readlink(f"/proc/self/fd/{there}") == str(directory):
         ctypes.CDLL(None).umount2(bytes(directory), 2)  # MNT_DETACH: its server still holds it
     return number
 
-walked._mount_of = _mount_of
+walked._number_of_mount = _number_of_mount
 """
 
 

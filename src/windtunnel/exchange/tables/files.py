@@ -12,6 +12,7 @@ from typing import Final, Literal
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.exchange.redacted import Redaction
@@ -136,7 +137,10 @@ def _export(run: Run, record: Record, source: Path, directory: Path, form: str, 
 
 def _write_tables(directory: Path, form: str, table_rows: Iterable[tuple[str, Row]], mode: int) -> None:
     with ExitStack() as stack:
-        files = {name: stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8")) for name in tables()}
+        place = for_temporary()
+        files = {
+            name: stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", dir=place)) for name in tables()
+        }
         for name, row in table_rows:
             files[name].write(json.dumps(row) + "\n")
         database = stack.enter_context(duckdb.connect())

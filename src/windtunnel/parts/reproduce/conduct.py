@@ -80,10 +80,10 @@ def reproduce(
         return _reproduce(claims, directory, within_s, announce, clock, interrupts)
 
 
-def check_way(directory: Path) -> None:
+def check_way(directory: Path, *, is_there: bool = False) -> None:
     """Raises UserError if another user, root apart, may put something else in the place of the directory, or into it: files are written and
-    removed there by name, by commands of claims as well."""
-    if not own_directory.may_become_own(directory):
+    removed there by name, by commands of claims as well. `is_there`: it has been made, so that nothing may be missing of the way."""
+    if not (own_directory.is_own if is_there else own_directory.may_become_own)(directory):
         raise UserError(
             f"{directory}: other users may write into it, or into a directory above it",
             remedy="name a directory of your own with --out",
@@ -143,7 +143,7 @@ def _begin(claim: Claim, place: Path) -> None:
 
 def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupts) -> ClaimRecord:
     _begin(claim, place)
-    check_way(place)  # its directory may not have been there before
+    check_way(place, is_there=True)
     digests: list[str] = []
     for command in claim.command:
         done, digest = command.name + DONE, place_seals.digest(place, command.writes)

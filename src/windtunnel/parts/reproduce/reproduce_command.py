@@ -75,7 +75,7 @@ def reproduce(
     result = conduct.reproduce(selected(claims), directory, limit, announce)
     files = []
     if directory.is_dir():
-        conduct.check_way(directory)  # if nothing was decided, it may be another user's by now
+        conduct.check_way(directory, is_there=True)  # if nothing was decided, it may be another user's by now
         report = write_page(reproduced_document(result), directory / REPORT)
         files = [("results", str(directory)), ("report", str(report))]
     print(json_of(result)) if json else show(reproduced_document(result, files))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from windtunnel.engine.own_command import OWN_COMMAND
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.errors import UserError
 from windtunnel.measure.execute import new_directory
 from windtunnel.scenario.load import digest_of
@@ -53,7 +54,7 @@ class StartedRuns:
         """Begins `windtunnel run` of a file, which fails if the file no longer has the checked text: its owner may be another user. Returns its run
         directory, which the run makes. Raises UserError."""
         directory = self._free(new_directory(file.stem).name)
-        output = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the run has ended
+        output = tempfile.TemporaryFile(dir=for_temporary())  # noqa: SIM115 - it is closed when the run has ended
         try:
             child = subprocess.Popen(
                 [*_COMMAND, os.fspath(file.absolute()), "--digest", digest_of(text), "--out", os.fspath(directory)],
