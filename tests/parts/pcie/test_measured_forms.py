@@ -50,10 +50,11 @@ SAMPLE = "0,1,1,640000000,1280000000\n1,0,0,0,0\n"
         INTERVALS + ROW,  # it was stopped between two rows
         INTERVALS + ROW + "    15.000000000 0000:5d      20",  # and within one
         INTERVALS + "    15.0",
+        INTERVALS + "    11.000000000 0000:3a  640  1280  0  0\n    11.000000000 0000:5d  0  0  0  0\n",  # the end of the program
         ("time,port,Inbound Read(MB),Inbound Write(MB),Outbound Read(MB),Outbound Write(MB),\n"
-        "    10.000000000,0000:3a,6400,12800,0,112,\n"),
+        "    10.000000000,0000:3a,6400,12800,0,112,\n    20.000000000,0000:3a,6400,12800,0,112,\n"),
         "port;Inbound Read(MB);Inbound Write(MB);Outbound Read(MB);Outbound Write(MB);\n".replace("port", "time;port")
-        + "    10,000000000;0000:3a;6400;12800;0;112;\n",
+        + "    10,000000000;0000:3a;6400;12800;0;112;\n    20,000000000;0000:3a;6400;12800;0;112;\n",
         PCM + SAMPLE,
         PCM + SAMPLE + PCM + SAMPLE,
         PCM + SAMPLE + SAMPLE,  # the heads between the samples were removed
@@ -74,7 +75,13 @@ def test_each_form_is_read(tmp_path, text):
         (iostat("0000:3a      6400,5    12800      0    112\n"), ':5: "6400,5" is not a count'),
         (iostat("0000:3a      <not counted>    12800      0    112\n"), "5 values of root port 0000:3a, not 4"),
         ("port,Inbound Read(MB),Inbound Write(MB),Outbound Read(MB),Outbound Write(MB),\n0000:3a,1,2,0,1,\n", "no line with the seconds"),
-        ("\n".join(INTERVALS.splitlines()[:3])[:-2], ":2: the first interval was cut"),
+        ("\n".join(INTERVALS.splitlines()[:2]) + "\n", ":2: one interval alone: whether it is whole cannot be told"),
+        ("\n".join(INTERVALS.splitlines()[:3])[:-2], ":2: one interval alone: whether it is whole cannot be told"),
+        (INTERVALS + INTERVALS, ":7: the interval that begins here is of another recording"),
+        (INTERVALS + INTERVALS.replace(" 5.0", "60.0").replace("10.0", "65.0"), ":7: the interval that begins here is longer than all others"),
+        (INTERVALS.replace(" 5.0", "60.0").replace("10.0", "65.0"), ":2: the interval that begins here is longer than all others"),
+        (INTERVALS + iostat("0000:3a 6200 12400 0 224\n0000:5d 200 400 0 0\n"), ":10: the text has tables of a recording with -I and others"),
+        ("Update every 1 seconds\n" + PCM + SAMPLE + "Update every 2 seconds\n" + PCM + SAMPLE, ":5: recordings with samples of unlike lengths"),
         (INTERVALS + INTERVALS.splitlines()[2].replace(" 5.", "15.") + "\n" + ROW.replace("15.", "20."), ":6: the interval that begins here has other root"),
         (INTERVALS + INTERVALS.splitlines()[4] + "\n", ":6: root port 0000:5d stands twice"),
         (iostat("0000:3a      6400    12800      0    112\n") + HEAD + "0000:3a   1   1   0   1\n", "no line with the seconds"),

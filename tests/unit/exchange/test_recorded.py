@@ -176,6 +176,16 @@ def test_a_modifier_names_a_part_of_the_event(events, value, words):
     assert words or found["cycles"].words == ""
 
 
+def test_what_was_cut_is_told_of_the_event_that_lacks_it():
+    row = "{}.000000000,1000,,{},900,100.00,,\n"
+    whole = "".join(row.format(second, event) for second in (1, 2) for event in ("cycles", "instructions"))
+    assert {reading.words for reading in values(perf_stat, whole).values()} == {""}
+    lacking = values(perf_stat, whole.removesuffix(row.format(2, "instructions")))
+    assert lacking["instructions"].words == "in 1 of 2 intervals" and lacking["cycles"].words == ""
+    cut = values(perf_stat, whole.removesuffix("00.00,,\n"))
+    assert "nothing ends its last row, which may be cut" in cut["instructions"].words and cut["cycles"].words == ""
+
+
 def test_a_part_is_not_compared_with_a_whole():
     row = "{},,{},900,100.00,,\n"
     found = values(perf_stat, row.format(5, "LLC-loads:u") + row.format("<not counted>", "LLC-loads:k"))

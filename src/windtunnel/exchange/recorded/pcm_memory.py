@@ -31,6 +31,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     *ended, rest = lines[head + 2 :] or [""]  # PCM ends each line: what follows the last end was cut
     for place, line in enumerate(ended, start=head + 3):
         cells = _cells(line)
+        if cells[0] == _DATE and cells != _cells(lines[head + 1]):
+            faults.append(Fault(place, "another head: the text has recordings of unlike columns", _REMEDY))
         if not cells[0][:1].isdigit():
             continue  # what PCM says at its end
         if len(cells) != len(names):

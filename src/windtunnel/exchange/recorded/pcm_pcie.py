@@ -40,12 +40,17 @@ def whole(lines: Sequence[str]) -> WholeSamples:
 
 def seconds(lines: Sequence[str]) -> float:
     """The duration of all samples. Each has a head and a row for each socket; PCM prints the length of a sample on stderr, by default it is a
-    second."""
+    second. Of a text without faults there is one length."""
     rows = Counter(
         cells[0] for line in lines if len(cells := cells_of(line)) > 1 and cells[0].isdigit() and _is_total(cells)
     )
-    delays = [float(match[1]) for line in lines if (match := _DELAY.match(line)) and float(match[1])]
-    return max(rows.values(), default=0) * (delays[-1] if delays else 1.0)
+    return max(rows.values(), default=0) * next(iter(_delays(lines)), 1.0)
+
+
+def _delays(lines: Sequence[str]) -> dict[float, int]:
+    """Lengths of samples, with the line that says so first."""
+    told = [(float(match[1]), place) for place, line in enumerate(lines, start=1) if (match := _DELAY.match(line))]
+    return {delay: place for delay, place in reversed(told) if delay}
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
@@ -62,6 +67,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
                 faults.append(Fault(place, f"the head of pcm-pcie names {twice[0][:40]} twice", _REMEDY))
         elif names and cells[0].isdigit():
             faults += _add(by_name, names, cells, place)
+    if len(delays := _delays(lines)) > 1:
+        faults.append(Fault(max(delays.values()), "recordings with samples of unlike lengths in one text", _REMEDY))
     if not by_name and not faults:
         faults.append(Fault(len(text.lines), "no socket follows the head of pcm-pcie", _REMEDY))
     return [replace(reading, words=text.caveat) for reading in by_name.values()], faults

@@ -64,9 +64,25 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
         elif what := _add(events, place, row):
             faults.append(Fault(place, what, _REMEDY))
     found = [_reading(name, event) for name, event in events.items() if event.rows or event.refused]
-    if _has_several_runs(lines, [row.time for _, row in numbered_rows if isinstance(row, Row)]):
-        found = [replace(each, words="; ".join(filter(None, (each.words, _SEVERAL_RUNS)))) for each in found]
-    return found, faults
+    caveats = _caveats(lines, numbered_rows)
+    return [replace(each, words="; ".join(filter(None, (each.words, caveats[each.name])))) for each in found], faults
+
+
+def _caveats(lines: Sequence[str], numbered_rows: Sequence[tuple[int, Row | Fault | None]]) -> dict[str, str]:
+    """Of each event, what the text as a whole says against its reading: it is of several runs, or was cut. perf ends each row, and writes each event
+    in each interval."""
+    of_event = [(place, _named(row.event)[0], row.time) for place, row in numbered_rows if isinstance(row, Row)]
+    intervals: dict[str, set[str]] = {}
+    for _, name, time in of_event:
+        intervals.setdefault(name, set()).update(filter(None, [time]))
+    most = max(map(len, intervals.values()), default=0)
+    runs = _SEVERAL_RUNS if _has_several_runs(lines, [time for *_, time in of_event]) else ""
+    caveats = {
+        name: [f"in {len(own)} of {most} intervals"] if len(own) < most else [] for name, own in intervals.items()
+    }
+    if of_event and of_event[-1][0] == len(lines):
+        caveats[of_event[-1][1]].append("nothing ends its last row, which may be cut")
+    return {name: "; ".join(filter(None, [*own, runs])) for name, own in caveats.items()}
 
 
 def _has_several_runs(lines: Sequence[str], times: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -30,6 +31,8 @@ _TIME = re.compile(r"\d{1,12}[.,]\d{9}", re.ASCII)
 _CSV_HEAD = re.compile(r"\s*(?:time.)?port([,;\t|])")
 _GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
 MOST = 1e18
+_MOST_UNLIKE = 1.5
+"""Times as long as any other may one of perf's intervals be, which are alike but for a shorter last one."""
 LEAST_S = 1e-3
 """In which counters can be read twice."""
 _REMEDY = "what `perf iostat -- sleep 10`, `pcm-iio -csv -root-port 1` or `pcm-pcie -B -csv 1` printed"
@@ -137,10 +140,9 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
             f"{file}: no line with the seconds that elapsed",
             remedy="the whole output of `perf iostat -- sleep 10`, or one with -I, without -x if there is no -I",
         )
+    _check_times(file, tables)
     if last.is_cut or last.ports.keys() < first.ports.keys():
         tables.pop()
-    if not tables:
-        raise UserError(f"{file}:{first.line}: the first interval was cut", remedy=_REMEDY)
     for table in tables:
         if table.ports.keys() != first.ports.keys():
             what = "the interval that begins here has other root ports than the first one"
@@ -153,6 +155,28 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
         for port in first.ports
     ]
     return _of_ports("perf iostat", rows)
+
+
+def _check_times(file: Path, tables: Sequence[_Table]) -> None:
+    """Raises UserError unless the tables are of one recording, from its beginning. With -I perf says when each interval ended: nothing else tells
+    that rows are missing, or that the last interval is whole."""
+    ends = [table.ends_at for table in tables]
+    durations = [after - before for before, after in pairwise([0.0, *ends])]
+    for place, table in enumerate(tables):
+        others = durations[:place] + durations[place + 1 :]
+        what = ""
+        if (ends[place] > 0) != (ends[0] > 0):
+            what = "the text has tables of a recording with -I and others"
+        elif ends[place] and durations[place] <= 0:
+            what = "the interval that begins here is of another recording than the one above"
+        elif ends[place] and not others:
+            what = "one interval alone: whether it is whole cannot be told"
+        elif ends[place] and durations[place] > _MOST_UNLIKE * max(others):
+            what = "the interval that begins here is longer than all others: rows before it are missing"
+        if what:
+            raise UserError(
+                f"{file}:{table.line}: {what}", remedy="the whole output of one `perf iostat`, two intervals or more"
+            )
 
 
 def _iostat_tables(file: Path, lines: list[str], head: int) -> list[_Table]:
