@@ -26,6 +26,9 @@ constexpr uint64_t announcement_ns = 20'000 * ms;
 // could have been heard.
 constexpr uint64_t longest_poll_ns = 100 * ms;
 
+// Anybody on the wire may send hellos with another token each, and each line stays in the run's record.
+constexpr int most_announced = 16;
+
 constexpr const char *one_release = "use one release of Windtunnel on both hosts";
 constexpr const char *one_file = "run the same file with the same --set on both hosts";
 
@@ -120,7 +123,9 @@ void peer_session::check_refused_hello() {
                                 : why == session_status::other_plan  ? one_file
                                                                      : "");
     last_refusal_ = why_text;
-    if (news) lines_.phase("refused a hello: " + why_text);
+    if (!news || announced_ == most_announced) return;
+    const bool is_last = ++announced_ == most_announced;
+    lines_.phase("refused a hello: " + why_text + (is_last ? "; further ones are not announced" : ""));
 }
 
 std::string peer_session::refusal_text() const {

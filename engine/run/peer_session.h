@@ -69,6 +69,7 @@ class peer_session {
     uint64_t first_response_ = 0, next_round_ = 0;      // ns
     uint64_t waits_since_ = 0, next_announcement_ = 0;  // ns
     uint64_t announced_client_ = 0;  // token of the last client whose refusal was announced
+    int announced_ = 0;
     std::string waits_for_, last_refusal_;
 };
 

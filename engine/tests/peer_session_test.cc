@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "core/clock.h"
 #include "core/refusal.h"
 #include "valid_plan.h"
@@ -60,11 +64,17 @@ struct host {
         g->peer_state = static_cast<uint8_t>(w);
         g->received++;
     }
-    void refuse(session_status why) {
+    void refuse(session_status why, uint64_t client = 7) {
         g->refused = g->us;
-        g->refused.client = 7;
+        g->refused.client = client;
         g->refused.status = why;
         g->refused_slot = handshake::slot::full;
+    }
+    std::vector<std::string> written() const {
+        std::ifstream file("/proc/self/fd/" + std::to_string(fd));
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(file, line);) lines.push_back(line);
+        return lines;
     }
 };
 
@@ -158,6 +168,19 @@ TEST(PeerSession, ARefusalBeforeItsEndEndsTheRun) {
     EXPECT_THROW(refused.other.poll(), refusal);
     two.g->second_server = true;
     EXPECT_THROW(two.other.poll(), refusal);
+}
+
+TEST(PeerSession, OfManyRefusedClientsTheFirstAreAnnounced) {
+    host server("server");
+    for (uint64_t client = 1; client <= 100; ++client) {
+        server.refuse(session_status::busy, client);
+        server.pass(ms);
+        EXPECT_EQ(server.g->refused_slot.load(), handshake::slot::empty);
+    }
+    const auto lines = server.written();
+    ASSERT_EQ(lines.size(), 16u);
+    EXPECT_EQ(lines[14].find("further ones"), std::string::npos);
+    EXPECT_NE(lines[15].find("further ones are not announced"), std::string::npos);
 }
 
 TEST(PeerSession, AServerReleasesASilentClient) {
