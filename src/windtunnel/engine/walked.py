@@ -6,6 +6,7 @@ import grp
 import os
 import pwd
 import stat
+import time
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from windtunnel import proc
 
 MOST_LINKS = 40
 """On the way, as of the kernel's (MAXSYMLINKS)."""
+MOST_LOOKS, LOOK_S = 20, 0.002
+"""At what is not in memory yet, and between two."""
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -125,12 +128,33 @@ def _is_alone_in(group: int, user: int) -> bool:
 
 
 def read_beginning(walked: int, most_bytes: int) -> str:
-    """Of a regular file that was walked to. Raises OSError for anything else, and BlockingIOError while its owner has a lease on it, which
-    the kernel would wait for."""
+    """Of a regular file that was walked to. Raises OSError for anything else, and BlockingIOError while its owner has a lease on it, or writes
+    it, which the kernel would wait for."""
     if not stat.S_ISREG(os.fstat(walked).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
     opened = os.open(f"/proc/self/fd/{walked}", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        return os.read(opened, most_bytes).decode(errors="replace")
+        return _read_from_memory(opened, most_bytes).decode(errors="replace")
     finally:
         os.close(opened)
+
+
+def _read_from_memory(opened: int, most_bytes: int) -> bytes:
+    """What of a file is in memory; the rest is read ahead meanwhile. Who writes a file of XFS keeps everybody waiting who reads it, in the kernel."""
+    content, buffer, looks = b"", bytearray(most_bytes), MOST_LOOKS
+    while len(content) < most_bytes:
+        try:
+            count = os.preadv(opened, [memoryview(buffer)[len(content) :]], len(content), os.RWF_NOWAIT)
+        except BlockingIOError:
+            if not (looks := looks - 1):
+                raise
+            time.sleep(LOOK_S)
+            continue
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            return os.read(opened, most_bytes)  # of a file system that always waits
+        if not count:
+            break
+        content = bytes(buffer[: len(content) + count])
+    return content

@@ -1,5 +1,6 @@
 """Who else may put something else on a way: by the groups of a system that a test makes up."""
 
+import errno
 import grp
 import os
 import pwd
@@ -69,6 +70,36 @@ def test_what_was_passed_is_told_although_the_end_is_not_there(tmp_path):
         passed.clear()
         os.close(walked.walk(tmp_path / "link", passed, follow))
         assert passed[-1].st_ino == (tmp_path / last).lstat().st_ino
+
+
+@pytest.mark.parametrize("most", [4, 5, 100])
+def test_a_file_is_read_without_waiting_for_who_writes_it(tmp_path, monkeypatch, most):
+    (tmp_path / "file").write_text("12345")
+    place = walked.walk(tmp_path / "file", [])
+    looks = []
+
+    def preadv(opened, buffers, offset, flags):
+        assert flags == os.RWF_NOWAIT
+        looks.append(offset)
+        if len(looks) < 3:
+            raise BlockingIOError(errno.EAGAIN, "not in memory")
+        return preadv_of_os(opened, [buffers[0][:2]], offset)  # a page after the other
+
+    preadv_of_os = os.preadv
+    monkeypatch.setattr(os, "preadv", preadv)
+    assert walked.read_beginning(place, most) == "12345"[:most]
+    monkeypatch.setattr(walked, "MOST_LOOKS", 2)
+    looks.clear()
+    with pytest.raises(BlockingIOError):
+        walked.read_beginning(place, most)
+    assert looks == [0, 0]
+
+    def of_no_such_file_system(*_):
+        raise OSError(errno.EOPNOTSUPP, "always waits")
+
+    monkeypatch.setattr(os, "preadv", of_no_such_file_system)
+    assert walked.read_beginning(place, most) == "12345"[:most]
+    os.close(place)
 
 
 @pytest.mark.parametrize("link", ["cwd", "root", "self", "fd/DESCRIPTOR"])
