@@ -24,6 +24,10 @@ class Ended:
     errors: str
 
 
+ENDING_S = 2.0
+"""For the end of a process that was killed."""
+
+
 def ask(
     command: Sequence[str],
     timeout_s: float,
@@ -68,7 +72,9 @@ def _whole_group(process: "subprocess.Popen[bytes]") -> Iterator[int]:
         descendants.kill(process.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            # it may wait in the kernel, as for a file system that another user serves, and cannot end until that responds
+            process.wait(ENDING_S)
         os.close(pid_fd)
 
 

@@ -1,9 +1,11 @@
 """Asking a program: its end is the end of all that it has started, and what it says comes whole."""
 
+import subprocess
+
 import pytest
 from fake_runs import gone
 
-from windtunnel.engine.ask import Ended, ask
+from windtunnel.engine.ask import ENDING_S, Ended, ask
 
 pytestmark = pytest.mark.slow
 
@@ -32,3 +34,17 @@ def test_where_it_works_and_how_much_it_may_write(tmp_path):
     ended = ask(["sh", "-c", "pwd; sleep 0.2; head -c 8192 /dev/zero >file"], 30, directory=tmp_path, most_bytes=4096)
     assert ended.output == f"{tmp_path}\n" and ended.code != 0
     assert (tmp_path / "file").stat().st_size == 4096
+
+
+def test_a_killed_program_that_cannot_end_is_left(monkeypatch):
+    """It may wait in the kernel for a file system that another user serves."""
+    waited = []
+
+    def wait(process, timeout=None):
+        waited.append(timeout)
+        raise subprocess.TimeoutExpired(process.args, timeout)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(subprocess.Popen, "wait", wait)
+        assert ask(["sleep", "60"], 0.05) is None
+    assert waited == [ENDING_S]

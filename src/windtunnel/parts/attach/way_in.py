@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from windtunnel.engine.ask import ask
 from windtunnel.engine.find import find_native
 from windtunnel.engine.preload import preloading
 from windtunnel.errors import UserError
@@ -33,17 +34,14 @@ def inject(application: Application) -> None:
             remedy=f"start it with the probe: {how_to_load()}",
         )
     command = [str(find_native(FOLDER, INJECTOR)), str(application.pid), str(library())]
-    try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=INJECTED_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+    ended = ask(command, INJECTED_S)
+    if ended is None:
         raise UserError(
             f"{application.name}: the probe was not loaded within {INJECTED_S:.0f} s",
-            remedy="see whether the process is stopped",
-        ) from None
-    if ended.returncode:
-        first, *rest = (ended.stderr.strip() or f"{INJECTOR} ended with {ended.returncode}").split("\n")
+            remedy="see whether the process is stopped, or its user's file system does not respond",
+        )
+    if ended.code:
+        first, *rest = (ended.errors.strip() or f"{INJECTOR} ended with {ended.code}").split("\n")
         raise UserError(
             first.removeprefix("error: "), remedy="\n".join(rest).strip() or f"start it with the probe: {how_to_load()}"
         )
