@@ -67,7 +67,7 @@ def test_each_sweeper_is_told_of_the_end_before_one_is_waited_for(tmp_path, monk
     def started(*arguments):
         process = start(*arguments)
         wait = process.wait
-        process.wait = lambda: waited.append(len(told)) or wait()
+        process.wait = lambda patience_s: waited.append(len(told)) or wait(patience_s)
         return process
 
     monkeypatch.setattr(own_process, "start", started)

@@ -5,6 +5,7 @@ nobody else. It waits for the end of a pipe, and then for the guardian, which ta
 """
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -35,9 +36,15 @@ def swept(group: Path, last: ExitStack | None = None) -> Iterator[None]:
             os.write(write_end, RESTORED)
         os.close(write_end)
         if last is None:
-            sweeper.wait()
+            _wait_for(sweeper)
         else:
-            last.callback(sweeper.wait)
+            last.callback(_wait_for, sweeper)
+
+
+def _wait_for(sweeper: "subprocess.Popen[bytes]") -> None:
+    """Not beyond its own patience: anybody may hold the lock of the directory above the groups, in which it waits in the kernel."""
+    with suppress(subprocess.TimeoutExpired):
+        sweeper.wait(2 * RESTORED_S)
 
 
 def sweep(fd: int, group: Path) -> None:
