@@ -198,10 +198,12 @@ way_look look_at_way(const fs::path &place, std::optional<uid_t> owner) { return
 
 bool make_on_own_way(const fs::path &directory) {
     std::vector<fs::path> missing;
-    std::error_code none;
-    for (fs::path place = fs::absolute(directory); !fs::exists(fs::symlink_status(place, none));
-         place = place.parent_path())
+    for (fs::path place = fs::absolute(directory);; place = place.parent_path()) {
+        const walk there(place, std::nullopt);
+        if (there.look().other) return false;
+        if (there.look().is_there) break;
         missing.push_back(place);
+    }
     for (auto place = missing.rbegin(); place != missing.rend(); ++place) {
         const walk parent(place->parent_path(), std::nullopt);
         if (!parent.is_own()) return false;

@@ -1,7 +1,11 @@
 // What a look at a place shows. Other users' places are tried in wires_test, and as root.
 #include "host/way.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -21,6 +25,30 @@ TEST(Way, NoLinkOfProcIsFollowed) {
             << place;
     }
     EXPECT_FALSE(look_at_way("/proc/" + std::to_string(getpid()) + "/status").other);
+}
+
+// It may never respond, and says of its files that they are whose it likes.
+TEST(Way, NoFileSystemIsAskedThatAnotherUserServes) {
+    if (geteuid() != 0 || access("/dev/fuse", W_OK) != 0) GTEST_SKIP() << "needs root and /dev/fuse";
+    const fs::path directory = fs::temp_directory_path() / ("wt-way-" + std::to_string(getpid()));
+    fs::create_directories(directory);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        const int nobody_reads_it = open("/dev/fuse", O_RDWR);
+        const std::string options = "fd=" + std::to_string(nobody_reads_it) +
+                                    ",rootmode=40000,user_id=54321,group_id=54321,allow_other";
+        if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount("user_id=0", directory.c_str(), "fuse.user_id=0", 0, options.c_str()) != 0)
+            _exit(2);
+        const auto [other, is_there] = look_at_way(directory / "file");
+        const bool refused = other && other->ends_with("a file system that a process of user 54321 serves");
+        _exit(refused && !is_there && !make_on_own_way(directory / "new/below") ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    fs::remove_all(directory);
 }
 
 TEST(Way, WhatIsMadeIsMadeOnAnOwnWayAlone) {

@@ -67,9 +67,9 @@ bool is_ours(const fs::path &path) {
 }
 
 // Its files are run as code, so no other user may write there, or choose what is there. That is asked of the
-// path as it is named, whose links canonical() does not show, before anything is made and once it is there.
+// path as it is named, whose links canonical() does not show.
 std::optional<fs::path> usable(const fs::path &directory) {
-    if (look_at_way(directory).other || !make_on_own_way(directory)) return std::nullopt;
+    if (!make_on_own_way(directory)) return std::nullopt;
     if (access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
     std::error_code failed;
     const fs::path without_links = fs::canonical(directory, failed);

@@ -115,13 +115,25 @@ def make(path: Path) -> None:
     """Makes the directory, and those above it, for its owner alone, if they are missing, each below the descriptor of an own one. Raises UserError if it
     cannot be made, is not ours, or others may put something else in its place."""
     try:
-        for missing in reversed([directory for directory in (path, *path.parents) if not os.path.lexists(directory)]):
+        for missing in reversed(_missing(path)):
             with _own(missing.parent) as parent, contextlib.suppress(FileExistsError):
                 os.mkdir(missing.name, MODE, dir_fd=parent)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", remedy=_remedy(path)) from None
     with opened(path):
         pass
+
+
+def _missing(path: Path) -> list[Path]:
+    """What is not there of a directory and those above it, from below. Raises OSError as `walk`."""
+    missing = []
+    for place in (path, *path.parents):
+        try:
+            os.close(walk(place, [], follow=True))
+            break
+        except FileNotFoundError:
+            missing.append(place)
+    return missing
 
 
 @contextlib.contextmanager
