@@ -7,6 +7,7 @@ metrics; Holm's correction of 16 metrics needs twelve.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -27,7 +28,7 @@ Differences = NDArray[np.float64]
 def greatest_of_all(groups: Sequence[Differences]) -> list[list[float]]:
     """The p-value of each metric of each group among those of all groups; groups do not depend on each other, as points of a study. Each has
     LEAST_PAIRS pairs or more."""
-    flips = _flips(groups)
+    flips = _flips(tuple(map(len, groups)))
     greatest = np.max([_statistics(of, group).max(axis=1) for of, group in zip(flips, groups, strict=True)], axis=0)
     # what lies at 0 speaks against a difference
     seen = [
@@ -44,12 +45,13 @@ def _statistics(flips: Differences, group: Differences) -> Differences:
     return np.asarray(np.sqrt((count - 1) * shares / (1 - shares)))
 
 
-def _flips(groups: Sequence[Differences]) -> list[Differences]:
-    """Signs [combination, pair] of each group: all there are of a single small one, else drawn, with the one that was seen."""
-    if len(groups) == 1 and len(groups[0]) <= MOST_EXACT:
-        return [np.array(list(product((1.0, -1.0), repeat=len(groups[0]))))]
+@lru_cache(maxsize=1)  # who compares again and again has as many pairs most of the time
+def _flips(pairs: tuple[int, ...]) -> list[Differences]:
+    """Signs [combination, pair] of each group of so many pairs: all there are of a single small one, else drawn, with the one that was seen."""
+    if len(pairs) == 1 and pairs[0] <= MOST_EXACT:
+        return [np.array(list(product((1.0, -1.0), repeat=pairs[0])))]
     random = np.random.default_rng(1)
-    drawn = [np.where(random.random((DRAWS, len(group))) < 0.5, -1.0, 1.0) for group in groups]
+    drawn = [np.where(random.random((DRAWS, count)) < 0.5, -1.0, 1.0) for count in pairs]
     return [np.concatenate([np.ones((1, flips.shape[1])), flips]) for flips in drawn]
 
 
