@@ -87,6 +87,7 @@ struct mount {
     uid_t server = 0;  // FUSE: whose process responds for it
 };
 
+// Of white space the kernel escapes blanks, tabs and line feeds alone, and who mounts chooses the source.
 // Source: proc_pid_mountinfo(5), fuse_show_options of Linux.
 std::optional<mount> mount_of(int number) {
     std::ifstream mounts("/proc/self/mountinfo");
@@ -95,10 +96,12 @@ std::optional<mount> mount_of(int number) {
         const size_t dash = line.find(" - ");
         if (std::sscanf(line.c_str(), "%d", &one.number) != 1 || one.number != number || dash == line.npos)
             continue;
-        std::string source, options;
-        std::istringstream(line.substr(dash + 3)) >> one.kind >> source >> options;
-        if (const size_t at = options.find("user_id="); one.kind.starts_with("fuse") && at != options.npos)
-            std::sscanf(options.c_str() + at, "user_id=%u", &one.server);
+        std::istringstream fields(line.substr(dash + 3));
+        std::string source;
+        std::getline(std::getline(fields, one.kind, ' '), source, ' ');
+        if (!one.kind.starts_with("fuse")) return one;
+        for (std::string option; std::getline(fields, option, ',');)
+            if (std::sscanf(option.c_str(), "user_id=%u", &one.server) == 1) break;
         return one;
     }
     return std::nullopt;

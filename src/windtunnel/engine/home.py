@@ -44,7 +44,7 @@ def make(directory: Path) -> None:
 def _take_from_others(directory: Path) -> None:
     """What a careless umask made of it, on an own way."""
     passed: list[os.stat_result] = []
-    place = walk(directory, passed)
+    place = walk(directory, passed, goes_on=own_directory.are_own)
     try:
         *way, status = passed
         is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
@@ -71,7 +71,7 @@ def keep(file: Path, content: bytes) -> None:
 
 def read(file: Path, most_bytes: int) -> bytes:
     """What this user has kept. Raises UserError if it is not ours alone, FileNotFoundError if there is none."""
-    if not file.parent.exists():
+    if own_directory.is_missing(file.parent):
         raise FileNotFoundError
     make(file.parent)
     return own_directory.read(file, most_bytes)

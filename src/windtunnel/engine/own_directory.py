@@ -9,14 +9,13 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from windtunnel.engine.walked import others_may_replace, walk
+from windtunnel.engine.walked import OTHERS, others_may_replace, walk
 from windtunnel.errors import UserError, as_argument
 
 MODE = 0o700
-_REPLACED = "other users may put something else there"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -27,7 +26,7 @@ def runtime_directory() -> Path:
     for the XDG_RUNTIME_DIR of another user, which `su` keeps. Raises UserError if others may put something else in the place of the daemon's."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
         if not may_become_own(Path(systemd)):
-            raise UserError(f"{systemd}: {_REPLACED}", remedy="unset RUNTIME_DIRECTORY")
+            raise UserError(f"{systemd}: {OTHERS}", remedy="unset RUNTIME_DIRECTORY")
         return Path(systemd)
     if os.getuid() == 0:
         return Path("/var/run")
@@ -39,7 +38,7 @@ def of_runtime() -> Path:
     """Windtunnel's own directory of what a boot may empty. Raises UserError if it is there and is not ours alone."""
     base = runtime_directory()
     own = base if base == in_tmp() else base / "windtunnel"
-    if os.path.lexists(own):
+    if not is_missing(own):
         with opened(own):
             pass
     return own
@@ -71,7 +70,7 @@ def may_become_own(directory: Path) -> bool:
     again, can tell."""
     passed: list[os.stat_result] = []
     try:
-        os.close(walk(directory, passed, follow=True))
+        os.close(walk(directory, passed, follow=True, goes_on=are_own))
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError:
@@ -81,14 +80,19 @@ def may_become_own(directory: Path) -> bool:
 
 def is_own(path: Path) -> bool:
     """Whether a file or directory is there, and nobody but root can put something else in its place."""
-    return are_own(_way(path))
+    return are_own(_way(path, are_own))
 
 
 def file_is_as_own(path: Path, known: Path) -> bool:
     """Whether something is there, and nobody can put something else in its place who could not do so with a known file, which this user runs:
     the owners of what is on the way to the known one count as this user. If others could replace that, nothing is asked."""
-    passed, trusted = _way(path), _way(known)
-    return any(map(others_may_replace, trusted)) or are_own(passed, *(status.st_uid for status in trusted))
+    trusted = _way(known)
+    owners = [status.st_uid for status in trusted]
+
+    def goes_on(passed: list[os.stat_result]) -> bool:
+        return are_own(passed, *owners)
+
+    return any(map(others_may_replace, trusted)) or goes_on(_way(path, goes_on))
 
 
 def are_own(passed: list[os.stat_result], *owners: int) -> bool:
@@ -101,27 +105,41 @@ def are_own(passed: list[os.stat_result], *owners: int) -> bool:
     return all(status.st_uid in trusted and not others_may_replace(status) for status in passed)
 
 
-def _way(path: Path) -> list[os.stat_result]:
-    """The way to what is there, and of each link on that way. Nothing if it is not there: it may be a moment later, of anybody."""
+def _way(path: Path, *goes_on: Callable[[list[os.stat_result]], bool]) -> list[os.stat_result]:
+    """The way to what is there, and of each link on that way. Nothing if the walk does not come there: it may be anybody's a moment later."""
     passed: list[os.stat_result] = []
     try:
-        os.close(walk(path, passed, follow=True))
+        os.close(walk(path, passed, True, *goes_on))
     except OSError:
         return []
     return passed
 
 
 def make(path: Path) -> None:
-    """Makes the directory, and those above it, for its owner alone, if they are missing, each below the descriptor of an own one. Raises UserError if it
-    cannot be made, is not ours, or others may put something else in its place."""
+    """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError as `make_on_own_way`, and if it is not
+    ours, or others may write it."""
+    make_on_own_way(path)
+    with opened(path):
+        pass
+
+
+def make_on_own_way(path: Path, mode: int = MODE) -> None:
+    """Makes the directory, and those above it, if they are missing, each below the descriptor of an own one. Raises UserError if one cannot be made, or
+    others may put something else in its place."""
     try:
         for missing in reversed(_missing(path)):
             with _own(missing.parent) as parent, contextlib.suppress(FileExistsError):
-                os.mkdir(missing.name, MODE, dir_fd=parent)
+                os.mkdir(missing.name, mode, dir_fd=parent)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", remedy=_remedy(path)) from None
-    with opened(path):
-        pass
+
+
+def is_missing(path: Path) -> bool:
+    """Whether it is not there. False if others may put something else in its place: that is seen when it is opened."""
+    try:
+        return bool(_missing(path))
+    except OSError:
+        return False
 
 
 def _missing(path: Path) -> list[Path]:
@@ -129,7 +147,7 @@ def _missing(path: Path) -> list[Path]:
     missing = []
     for place in (path, *path.parents):
         try:
-            os.close(walk(place, [], follow=True))
+            os.close(walk(place, [], follow=True, goes_on=are_own))
             break
         except FileNotFoundError:
             missing.append(place)
@@ -140,10 +158,10 @@ def _missing(path: Path) -> list[Path]:
 def _own(path: Path) -> Iterator[int]:
     """A descriptor (O_PATH). Raises OSError if nothing is there, UserError if others may put something else in its place."""
     passed: list[os.stat_result] = []
-    place = walk(path, passed, follow=True)
+    place = walk(path, passed, follow=True, goes_on=are_own)
     try:
         if not are_own(passed):
-            raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
+            raise UserError(f"{path}: {OTHERS}", remedy=_remedy(path))
         yield place
     finally:
         os.close(place)
@@ -155,7 +173,7 @@ def opened(path: Path) -> Iterator[int]:
     else in its place."""
     passed: list[os.stat_result] = []
     try:
-        place = walk(path, passed)
+        place = walk(path, passed, goes_on=are_own)
         try:
             _check_directory(path, passed)
             descriptor = os.open(f"/proc/self/fd/{place}", _DIRECTORY)
@@ -193,7 +211,7 @@ def _check_directory(path: Path, passed: list[os.stat_result]) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise UserError(f"{path}: not a directory, or a link to one", remedy=_remedy(path))
     if way and not are_own(way):
-        raise UserError(f"{path}: {_REPLACED}", remedy=_remedy(path))
+        raise UserError(f"{path}: {OTHERS}", remedy=_remedy(path))
     _check(path, status)
 
 

@@ -7,6 +7,7 @@ import os
 import pwd
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from windtunnel import proc
 
 MOST_LINKS = 40
 """On the way, as of the kernel's (MAXSYMLINKS)."""
+OTHERS = "other users may put something else there"
 MOST_LOOKS, LOOK_S = 20, 0.002
 """At what is not in memory yet, and between two."""
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -25,17 +27,25 @@ class _Mount(NamedTuple):
     """Type of its file system, as in proc."""
 
 
-def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
+def walk(
+    path: Path,
+    passed: list[os.stat_result],
+    follow: bool = False,
+    goes_on: Callable[[list[os.stat_result]], bool] = lambda passed: True,
+) -> int:
     """A descriptor (O_PATH) of what is there; a link that is the last part is followed if `follow`. Adds to `passed` what was passed: directories,
     links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
-    place. Raises OSError, with what was passed until then, and before it asks a file system that another user serves; PermissionError for a
-    link of /proc: it leads to what a process has open, and not where its text says."""
+    place. `goes_on`: whether to look for the next part in the last of what was passed, whose owner may keep whoever looks there waiting, in the
+    kernel. Raises OSError, with what was passed until then, and before it asks a file system that another user serves; PermissionError if it does
+    not go on, and for a link of /proc: it leads to what a process has open, and not where its text says."""
     here, links = os.open("/", _STEP), 0
     passed.append(_status(here))
     root = mount = _Mount(_number_of_mount(here), "")
     left = list(reversed(path.absolute().parts[1:]))
     try:
         while left:
+            if not goes_on(passed):
+                raise PermissionError(errno.EPERM, OTHERS)
             there = os.open(left.pop(), _STEP, dir_fd=here)
             try:
                 mount = _enter(there, mount, root)

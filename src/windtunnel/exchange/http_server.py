@@ -394,20 +394,26 @@ def token_of(path: Path) -> str:
     """The token in a file. Raises UserError if it is short, if others may read it, if it may be another user's, or if the file is not regular."""
     passed: list[os.stat_result] = []
     try:
-        file = walk(path, passed, follow=True)
+        file = walk(path, passed, follow=True, goes_on=are_own)
         try:
             text = read_beginning(file, MOST_HEAD)
         finally:
             os.close(file)
     except OSError as error:
+        if passed and not are_own(passed):
+            raise _token_of_others(path) from None
         raise unreadable_token(path, error) from None
     token = token_in(path, text, passed[-1].st_mode)
     if not are_own(passed):
-        raise UserError(
-            f"{path}: other users may put a token of theirs there",
-            remedy="name a file of yours, in directories that only you and root may write",
-        )
+        raise _token_of_others(path)
     return token
+
+
+def _token_of_others(path: Path) -> UserError:
+    return UserError(
+        f"{path}: other users may put a token of theirs there",
+        remedy="name a file of yours, in directories that only you and root may write",
+    )
 
 
 def token_in(path: Path, text: str, mode: int) -> str:

@@ -456,9 +456,20 @@ def test_nothing_is_done_if_others_take_the_directory_away_once_it_is_made(monke
     assert "out/007-answer: other users may write into it" in state.because and not Path("calls").exists()
 
 
-def test_nothing_is_done_if_others_make_the_directory_first(tmp_path, monkeypatch):
+def test_no_directory_is_made_through_what_was_missing_a_moment_before(tmp_path, monkeypatch):
+    """Its owner takes it away, and puts it back with a link in it."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    (tmp_path / "shared" / "link").symlink_to(tmp_path / "outside")
+    monkeypatch.setattr(conduct, "check_way", lambda directory, is_there=False: None)
+    (state,) = conduct.reproduce([claim()], tmp_path / "shared" / "link" / "new").claims
+    assert "other users may put something else there" in state.because
+    assert not list((tmp_path / "outside").iterdir())
+
+
+def test_nothing_is_done_if_others_may_write_the_directory_meanwhile(monkeypatch):
     def making_first(place):
-        place.parent.mkdir()
         place.parent.chmod(0o777)
         return making(place)
 

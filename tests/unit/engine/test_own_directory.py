@@ -247,3 +247,28 @@ def test_each_temporary_file_says_where_it_is_made(source):
     ]
     assert calls or "sharing" in source
     assert not [f"{file}:{call.lineno}" for file, call in calls if "dir" not in {word.arg for word in call.keywords}]
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "look",
+    [
+        own_directory.is_own,
+        own_directory.may_become_own,
+        own_directory.is_missing,
+        lambda path: pytest.raises(UserError, own_directory.make, path),
+        lambda path: pytest.raises(UserError, own_directory.opened(path).__enter__),
+        lambda path: own_directory.file_is_as_own(path, Path("/bin/true")),
+    ],
+)
+def test_nothing_is_looked_up_in_a_directory_of_another_user(tmp_path, monkeypatch, look):
+    """They may hold its lock, and whoever looks there waits in the kernel."""
+    (tmp_path / "theirs" / "mine" / "below").mkdir(parents=True)
+    os.chown(tmp_path / "theirs", OTHER, OTHER)
+    looked_up = []
+    open_of_os = os.open
+    monkeypatch.setattr(
+        os, "open", lambda name, *how, **where: looked_up.append(name) or open_of_os(name, *how, **where)
+    )
+    look(tmp_path / "theirs" / "mine" / "below")
+    assert "theirs" in looked_up and "mine" not in looked_up

@@ -131,6 +131,7 @@ def _begin(claim: Claim, place: Path) -> None:
     """Makes the claim's directory, or goes on in it. Raises UserError if this user did not begin it, or with another text."""
     another = "name another directory with --out"
     if not os.path.lexists(place):
+        own_directory.make_on_own_way(place.parent, 0o755)
         with making(place) as made:
             replace(made / TEXT, claim.source.text)
             place_seals.write(made, place_seals.PLACE_SEAL)
