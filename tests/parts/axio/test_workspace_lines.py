@@ -31,8 +31,17 @@ def test_the_share_is_work_by_rate_and_the_mean_of_the_windows():
 
 
 def test_sending_counts_as_receiving_does():
-    text = "[Workspace 1] TX Breakdown: throughput(App2.000, Disp4.000, NIC4.000), latency(0.100, 0.050, 0.040)\n"
+    sent = "[Workspace 1] TX Breakdown: throughput(App2.000, Disp4.000, NIC4.000), latency(0.100, 0.050, 0.040)\n"
+    text = sent + "[Workspace 1] RX Breakdown: throughput(App0.000, Disp0.000, NIC-nan), latency(0.000, 0.000, inf)\n"
     assert [round(v.value, 6) for v in busy("client", text)] == [2 * 0.1 + 4 * 0.05]
+
+
+@pytest.mark.parametrize(
+    "orders", ["TX RX TX RX", "RX TX RX TX RX", "TX RX TX", "RX TX", "TX TX RX", "RX RX TX RX TX TX"]
+)
+def test_half_a_window_where_a_log_begins_or_was_cut_is_left_out(orders):
+    line = "[Workspace 0] {} Breakdown: throughput(App1.000, Disp1.000, NIC1.000), latency(0.300, 0.200, 0.1)\n"
+    assert [value.value for value in busy("server", "".join(map(line.format, orders.split())))] == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ table of the log, whose fields it is printed from.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.exchange.source import Fault, Faults
 from windtunnel.runs.metrics import TRAVEL
@@ -25,6 +26,15 @@ STAGES = {
 REMEDY = f"a line of {SCHEMA} as Axio writes it"
 Number = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
 _NS_PER_US = 1000
+
+
+def _encodable(text: str) -> str:
+    """The text. Raises ValueError for half of a surrogate pair, which JSON can spell and no file hold."""
+    text.encode()
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
 
 
 class Part(BaseModel):
@@ -65,7 +75,7 @@ class Identity(Part):
 
 class Span(Part):
     measurement_valid: bool
-    invalid_reasons: list[str] = []
+    invalid_reasons: list[Text] = []
 
 
 class AxioWindow(Part):
@@ -75,7 +85,7 @@ class AxioWindow(Part):
     throughput: Throughput
     latency: Latency
     stages: dict[str, Stage]
-    counters: dict[str, Annotated[int, Field(ge=0)]]
+    counters: dict[Text, Annotated[int, Field(ge=0, lt=1 << 64)]]
     identity: Identity | None = None
     window: Span | None = None
 
@@ -93,6 +103,7 @@ def is_metrics(text: str) -> bool:
 def windows_of(text: str) -> tuple[list[AxioWindow], list[Fault]]:
     """All windows, and the faults of the lines."""
     windows: list[AxioWindow] = []
+    windows_there: set[tuple[Identity | None, int]] = set()
     faults = Faults()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -110,6 +121,11 @@ def windows_of(text: str) -> tuple[list[AxioWindow], list[Fault]]:
         else:
             if missing := [name for name in STAGES if name not in window.stages]:
                 faults.append(Fault(number, f"stages: {', '.join(missing)} missing", REMEDY))
+            if (numbered := (window.identity, window.window_id)) in windows_there:
+                faults.append(
+                    Fault(number, f"window_id {window.window_id} stands twice", "lines of one run, each once")
+                )
+            windows_there.add(numbered)
             windows.append(window)
     return windows, faults
 
@@ -170,7 +186,9 @@ def values(side: str, windows: Sequence[AxioWindow]) -> list[ForeignValue]:
             foreign_values.append(
                 ForeignValue(of=side, name=f"{name.removesuffix('_us')}, {word}", value=extreme(quantiles), unit="us")
             )
-    totals = {name: sum(w.counters.get(name, 0) for w in windows) for w in windows for name in w.counters}
+    totals: Counter[str] = Counter()
+    for window in windows:
+        totals.update(window.counters)
     return foreign_values + [ForeignValue(of=side, name=name, value=total, unit="") for name, total in totals.items()]
 
 

@@ -17,18 +17,23 @@ _BREAKDOWN = re.compile(
 
 
 def busy(side: str, text: str) -> list[ForeignValue]:
-    """The busy share of each workspace, as the mean of its windows; empty for a log without these lines."""
+    """The busy share of each workspace, as the mean of its windows; empty for a log without these lines. A window has a line of each direction: one
+    without the other, where the log begins or was cut, is left out."""
     total: dict[int, float] = {}
     windows: dict[int, int] = {}
+    waiting: dict[int, tuple[str, float]] = {}
     for line in text.splitlines():
         if match := _BREAKDOWN.fullmatch(line):
-            workspace = int(match[1])
+            workspace, direction = int(match[1]), match[2]
             of_application, of_dispatcher, application_us, dispatcher_us = map(float, match.groups()[2:])
             worked = of_application * application_us + of_dispatcher * dispatcher_us
-            total[workspace] = total.get(workspace, 0.0) + worked
-            windows[workspace] = windows.get(workspace, 0) + (match[2] == "TX")
+            other, worked_before = waiting.pop(workspace, (direction, 0.0))
+            if other == direction:
+                waiting[workspace] = direction, worked
+                continue
+            total[workspace] = total.get(workspace, 0.0) + worked_before + worked
+            windows[workspace] = windows.get(workspace, 0) + 1
     return [
         ForeignValue(of=side, name=f"workspace {workspace}", value=total[workspace] / count, unit=BUSY)
         for workspace, count in sorted(windows.items())
-        if count
     ]
