@@ -55,6 +55,7 @@ def test_a_sample_of_pcm_memory_that_was_cut_is_left_out(tmp_path):
         (IIO + "Socket0,IIO Stack 1\n", ":2: 2 cells in a table of 9"),
         (MEMORY.replace("1500.00\n", "1500.00,1\n"), ":5: 12 cells in a table of 11"),
         (MEMORY + MEMORY.replace("SKT0,SKT0,SKT0,", "").replace("Mem Read (MB/s),Mem Write (MB/s),Memory (MB/s),", "", 1), ":11: another head"),
+        (MEMORY + MEMORY.replace("SKT0,SKT0,SKT0,SKT1,SKT1,SKT1", "SKT1,SKT1,SKT1,SKT0,SKT0,SKT0"), ":11: another head"),
         (MEMORY.replace("3000.00,    700", "x,    700"), ':6: System Read: "x" is not a number of MB/s'),
         ("\n".join(MEMORY.splitlines()[:5]), "no whole sample follows the head of pcm-memory"),
         ("\n".join(MEMORY.splitlines()[:4]), "no whole sample follows the head of pcm-memory"),

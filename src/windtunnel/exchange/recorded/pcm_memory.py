@@ -31,7 +31,7 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     *ended, rest = lines[head + 2 :] or [""]  # PCM ends each line: what follows the last end was cut
     for place, line in enumerate(ended, start=head + 3):
         cells = _cells(line)
-        if cells[0] == _DATE and cells != _cells(lines[head + 1]):
+        if cells[0] == _DATE and [*map(_cells, lines[place - 2 : place])] != [*map(_cells, lines[head : head + 2])]:
             faults.append(Fault(place, "another head: the text has recordings of unlike columns", _REMEDY))
         if not cells[0][:1].isdigit():
             continue  # what PCM says at its end

@@ -31,8 +31,8 @@ _TIME = re.compile(r"\d{1,12}[.,]\d{9}", re.ASCII)
 _CSV_HEAD = re.compile(r"\s*(?:time.)?port([,;\t|])")
 _GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
 MOST = 1e18
-_MOST_UNLIKE = 1.5
-"""Times as long as any other may one of perf's intervals be, which are alike but for a shorter last one."""
+_MOST_UNLIKE = 1.8
+"""Times as long as another may one of perf's intervals be, which are alike but for a shorter last one: it is twice as long if one is missing."""
 LEAST_S = 1e-3
 """In which counters can be read twice."""
 _REMEDY = "what `perf iostat -- sleep 10`, `pcm-iio -csv -root-port 1` or `pcm-pcie -B -csv 1` printed"
@@ -162,17 +162,18 @@ def _check_times(file: Path, tables: Sequence[_Table]) -> None:
     that rows are missing, or that the last interval is whole."""
     ends = [table.ends_at for table in tables]
     durations = [after - before for before, after in pairwise([0.0, *ends])]
+    whole = durations[:-1] if len(durations) > 2 else durations  # the last one ends with the program
+    usual = min((duration for duration in whole if duration > 0), default=0.0)
     for place, table in enumerate(tables):
-        others = durations[:place] + durations[place + 1 :]
         what = ""
         if (ends[place] > 0) != (ends[0] > 0):
             what = "the text has tables of a recording with -I and others"
         elif ends[place] and durations[place] <= 0:
             what = "the interval that begins here is of another recording than the one above"
-        elif ends[place] and not others:
+        elif ends[place] and len(tables) == 1:
             what = "one interval alone: whether it is whole cannot be told"
-        elif ends[place] and durations[place] > _MOST_UNLIKE * max(others):
-            what = "the interval that begins here is longer than all others: rows before it are missing"
+        elif ends[place] and durations[place] > _MOST_UNLIKE * usual:
+            what = "the interval that begins here is longer than others: rows before it are missing"
         if what:
             raise UserError(
                 f"{file}:{table.line}: {what}", remedy="the whole output of one `perf iostat`, two intervals or more"
