@@ -137,6 +137,9 @@ make_venv() {
 # venv_stamp: what an environment is made from. The path belongs to it: an environment does not survive a move
 venv_stamp() { printf '%s\n' "$venv" | cat - "$root"/{,sharing/}pyproject.toml "$requirements"/{run,test}.txt | sha256sum; }
 
+# `su` keeps it, and whoever owns it would choose the program that pip starts.
+((EUID != 0)) || unset XDG_CONFIG_HOME
+
 # install_python ENVIRONMENT ARGUMENT...: by pip. Bytecode comes when a module is first imported: most never are
 install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
 
