@@ -39,7 +39,8 @@ TEST(Way, NoFileSystemIsAskedThatAnotherUserServes) {
         const std::string options = "fd=" + std::to_string(nobody_reads_it) +
                                     ",rootmode=40000,user_id=54321,group_id=54321,allow_other";
         if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            mount("a\vuser_id=0,\fb\ruser_id=0", directory.c_str(), "fuse.user_id=0", 0, options.c_str()) != 0)
+            mount("a\vuser_id=0,\fb\ruser_id=0", directory.c_str(), "fuse.user_id=0", 0, options.c_str()) !=
+                0)
             _exit(2);
         const auto [other, is_there] = look_at_way(directory / "file");
         const bool refused = other && other->ends_with("a file system that a process of user 54321 serves");

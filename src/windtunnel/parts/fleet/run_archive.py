@@ -61,7 +61,16 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
         if missing := [run.name for run in runs if not run.is_dir()]:
             raise ValueError(f"run {missing[0]} is no directory in it")
         return [_take(run, directory) for run, directory in zip(runs, directories, strict=True)]
-    except (*_DAMAGED, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, LookupError, EOFError) as error:
+    except (
+        *_DAMAGED,
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+        ValueError,
+        OverflowError,
+        LookupError,
+        EOFError,
+    ) as error:
         raise UserError(f"{directories[0]}: what the testbed sent is damaged: {error}") from error
     except OSError as error:
         raise cannot_write(parent, error) from error
