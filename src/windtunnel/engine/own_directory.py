@@ -9,10 +9,10 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from windtunnel.engine.walked import OTHERS, others_may_replace, walk
+from windtunnel.engine.walked import OTHERS, GoesOn, others_may_replace, walk
 from windtunnel.errors import UserError, as_argument
 
 MODE = 0o700
@@ -86,7 +86,7 @@ def is_own(path: Path) -> bool:
 def file_is_as_own(path: Path, known: Path) -> bool:
     """Whether something is there, and nobody can put something else in its place who could not do so with a known file, which this user runs:
     the owners of what is on the way to the known one count as this user. If others could replace that, nothing is asked."""
-    trusted = _way(known)
+    trusted = _way(known, lambda passed: True)
     owners = [status.st_uid for status in trusted]
 
     def goes_on(passed: list[os.stat_result]) -> bool:
@@ -105,11 +105,11 @@ def are_own(passed: list[os.stat_result], *owners: int) -> bool:
     return all(status.st_uid in trusted and not others_may_replace(status) for status in passed)
 
 
-def _way(path: Path, *goes_on: Callable[[list[os.stat_result]], bool]) -> list[os.stat_result]:
+def _way(path: Path, goes_on: GoesOn) -> list[os.stat_result]:
     """The way to what is there, and of each link on that way. Nothing if the walk does not come there: it may be anybody's a moment later."""
     passed: list[os.stat_result] = []
     try:
-        os.close(walk(path, passed, True, *goes_on))
+        os.close(walk(path, passed, follow=True, goes_on=goes_on))
     except OSError:
         return []
     return passed

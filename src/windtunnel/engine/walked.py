@@ -21,6 +21,10 @@ MOST_LOOKS, LOOK_S = 20, 0.002
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+GoesOn = Callable[[list[os.stat_result]], bool]
+"""Whether a walk goes on beyond what it has passed."""
+
+
 class _Mount(NamedTuple):
     number: int
     kind: str
@@ -31,7 +35,7 @@ def walk(
     path: Path,
     passed: list[os.stat_result],
     follow: bool = False,
-    goes_on: Callable[[list[os.stat_result]], bool] = lambda passed: True,
+    goes_on: GoesOn = lambda passed: True,
 ) -> int:
     """A descriptor (O_PATH) of what is there; a link that is the last part is followed if `follow`. Adds to `passed` what was passed: directories,
     links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
