@@ -1,6 +1,7 @@
 """The launcher and setup/lib.sh in a copied tree, with fakes in place of every tool that installs or builds."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,13 @@ def test_before_quickstart_other_commands_name_it(tree: Tree) -> None:
         assert done.returncode == 2
         assert "run ./windtunnel quickstart" in done.stderr
     assert tree.log == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others than root keep theirs")
+def test_root_takes_no_configuration_of_pip_from_whoever_called_su() -> None:
+    kept = 'root=$0; source "$root/setup/lib.sh"; printf %s "${XDG_CONFIG_HOME-none}"'
+    how = {"env": os.environ | {"XDG_CONFIG_HOME": "/home/other"}, "capture_output": True, "text": True}
+    assert subprocess.run(["bash", "-c", kept, CHECKOUT], check=True, **how).stdout == "none"
 
 
 def test_after_quickstart_commands_run_in_the_callers_directory(tree: Tree) -> None:
