@@ -72,7 +72,7 @@ class step {
     int fd_;
 };
 
-// The number of the mount that it is on, for which no file system is asked.
+// The number of the mount that it is on, for which no file system is asked. Below 0: not known.
 int mount_number_of(const step &at) {
     std::ifstream about("/proc/self/fdinfo/" + std::to_string(at.fd()));
     int number = -1;
@@ -173,6 +173,7 @@ class walk {
     // is whose it likes.
     void enter(const step &there, const fs::path &way, bool is_root) {
         const int number = mount_number_of(there);
+        if (number < 0) return end_before(way.string() + ": the kernel does not say on which mount it is");
         if (is_root) of_root_ = number;  // it is not in the list of a changed root
         if (number == of_root_) mount_ = {number, ""};
         if (number == mount_.number) return;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,18 @@ TEST(Way, NoFileSystemIsAskedThatAnotherUserServes) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
     fs::remove_all(directory);
+}
+
+TEST(Way, WhereTheKernelDoesNotSayTheMountNothingIsBelieved) {
+    const int lowest = open("/", O_PATH);
+    close(lowest);
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit two{.rlim_cur = static_cast<rlim_t>(lowest) + 2, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &two);  // of the walk itself; none is left to ask with
+    const auto [other, is_there] = look_at_way("/tmp");
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_TRUE(!is_there && other && other->ends_with("does not say on which mount it is"));
 }
 
 TEST(Way, WhatIsMadeIsMadeOnAnOwnWayAlone) {

@@ -77,8 +77,10 @@ def walk(
 
 
 def _number_of_mount(there: int) -> int:
-    """Of the mount that a descriptor is on, for which no file system is asked."""
-    return int(proc.value(proc.text(f"/proc/self/fdinfo/{there}"), "mnt_id") or -1)
+    """Of the mount that a descriptor is on, for which no file system is asked. Raises PermissionError if the kernel does not say it."""
+    if number := proc.value(proc.text(f"/proc/self/fdinfo/{there}"), "mnt_id"):
+        return int(number)
+    raise PermissionError(errno.EPERM, "the kernel does not say on which mount it is")
 
 
 def _enter(there: int, mount: _Mount, root: _Mount) -> _Mount:
@@ -155,10 +157,10 @@ def read_beginning(walked: int, most_bytes: int) -> str:
 
 def _read_from_memory(opened: int, most_bytes: int) -> bytes:
     """What of a file is in memory; the rest is read ahead meanwhile. Who writes a file of XFS keeps everybody waiting who reads it, in the kernel."""
-    content, buffer, looks = b"", bytearray(most_bytes), MOST_LOOKS
-    while len(content) < most_bytes:
+    buffer, length, looks = bytearray(most_bytes), 0, MOST_LOOKS
+    while length < most_bytes:
         try:
-            count = os.preadv(opened, [memoryview(buffer)[len(content) :]], len(content), os.RWF_NOWAIT)
+            count = os.preadv(opened, [memoryview(buffer)[length:]], length, os.RWF_NOWAIT)
         except BlockingIOError:
             if not (looks := looks - 1):
                 raise
@@ -170,5 +172,5 @@ def _read_from_memory(opened: int, most_bytes: int) -> bytes:
             return os.read(opened, most_bytes)  # of a file system that always waits
         if not count:
             break
-        content = bytes(buffer[: len(content) + count])
-    return content
+        length += count
+    return bytes(buffer[:length])

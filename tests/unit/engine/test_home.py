@@ -105,6 +105,16 @@ def test_a_file_of_another_user_is_not_read(tmp_path):
         home.read(file, MOST)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_directory_of_another_user_is_not_asked_for_by_name(tmp_path, monkeypatch):
+    """It may be on a file system of theirs, which never responds."""
+    (tmp_path / "theirs" / "ours").mkdir(parents=True)
+    os.chown(tmp_path / "theirs", OTHER, -1)
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: pytest.fail("it was asked for by name"))
+    with pytest.raises(UserError, match="other users may put something else there"):
+        home.read(tmp_path / "theirs" / "ours" / "file", 10)
+
+
 def test_what_is_not_there_is_not_made_by_reading(tmp_path):
     with pytest.raises(FileNotFoundError):
         home.read(tmp_path / "none" / "file", MOST)
