@@ -15,6 +15,9 @@ from windtunnel.engine import descendants
 from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.readable import readable
 
+ENDING_S = 2.0
+"""For the end of a process that was killed."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -22,10 +25,6 @@ class Ended:
     """Exit code of the process; -N if signal N ended it."""
     output: str
     errors: str
-
-
-ENDING_S = 2.0
-"""For the end of a process that was killed."""
 
 
 def ask(

@@ -74,7 +74,9 @@ def _caveats(lines: Sequence[str], numbered_rows: Sequence[tuple[int, Row | Faul
     of_event = [(place, _named(row.event)[0], row.time) for place, row in numbered_rows if isinstance(row, Row)]
     intervals: dict[str, set[str]] = {}
     for _, name, time in of_event:
-        intervals.setdefault(name, set()).update(filter(None, [time]))
+        own = intervals.setdefault(name, set())
+        if time:
+            own.add(time)
     most = max(map(len, intervals.values()), default=0)
     runs = _SEVERAL_RUNS if _has_several_runs(lines, [time for *_, time in of_event]) else ""
     caveats = {
